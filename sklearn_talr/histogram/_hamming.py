@@ -179,7 +179,10 @@ def hamming_histogram(
         return counts
 
     counts = np.empty((len(queries), len(levels), n_bits + 1), dtype=np.int64)
-    blocks = list(gen_batches(len(queries), _queries_per_block()))
+    # So many queries that what an oracle makes of a block fits into working memory
+    budget = get_config()["working_memory"] * 2**20
+    most = int(budget / (_BYTES_PER_PAIR * _ITEMS_PER_ORACLE_BLOCK))
+    blocks = list(gen_batches(len(queries), max(1, min(_QUERIES_PER_BLOCK, most))))
     with one_thread():
         for rows, block in zip(blocks, map_in_threads(count, blocks, n_jobs)):
             counts[rows] = block
@@ -193,13 +196,6 @@ def _merged(words, group):
     starts = np.any(words[1:] != words[:-1], axis=1) | (group[1:] != group[:-1])
     starts = np.r_[0, 1 + np.flatnonzero(starts)]
     return words[starts], group[starts], np.diff(starts, append=len(words))
-
-
-def _queries_per_block():
-    """So many queries that what an oracle makes of a block fits into working memory."""
-    budget = get_config()["working_memory"] * 2**20
-    most = int(budget / (_BYTES_PER_PAIR * _ITEMS_PER_ORACLE_BLOCK))
-    return max(1, min(_QUERIES_PER_BLOCK, most))
 
 
 def weighted_histograms(

@@ -133,11 +133,7 @@ def sort_rows(score):
     ranked = np.take_along_axis(falling, order, axis=1)
     begins = np.ones(score.shape, dtype=bool)
     np.not_equal(ranked[:, 1:], ranked[:, :-1], out=begins[:, 1:])
-    n_items = np.full(len(score), score.shape[1])
-    if score.dtype.kind == "f" and score.shape[1]:
-        padded = ranked[:, -1] == -_PADDING
-        n_items[padded] -= (ranked[padded] == -_PADDING).sum(axis=1)
-    return order, begins, n_items
+    return order, begins, (ranked != -_PADDING).sum(axis=1)
 
 
 def check_rankings(y_true, y_score, groups=None, *, real_grades=False):
@@ -160,9 +156,7 @@ def check_rankings(y_true, y_score, groups=None, *, real_grades=False):
         if is_wide and np.any(np.abs(floats) >= 2**53):
             floats = np.unique(score, return_inverse=True)[1].astype(np.float64)
         order, first, size = _by_group(groups)
-        if order is not None:
-            affinity, floats = affinity[order], floats[order]
-        return Rankings(affinity, floats, first, size)
+        return Rankings(affinity[order], floats[order], first, size)
     y_true = _check_array(y_true, "y_true", 2)
     given = np.asarray(y_score)
     padding = np.isneginf(given) if given.dtype.kind == "f" else np.False_
@@ -200,18 +194,12 @@ def check_affinities(y_true):
 def _by_group(groups):
     """Return the order of items by group, and first item and size of each group.
 
-    Groups are sorted by their labels. The order is None if the items of each group are
-    consecutive already.
+    Groups are sorted by their labels. Most often items of a group are consecutive, so that
+    few labels are sorted.
     """
-    changes = np.append(True, groups[1:] != groups[:-1])
-    starts = np.flatnonzero(changes)
-    labels, index, number = np.unique(
-        groups[starts], return_index=True, return_inverse=True
-    )
-    sizes = np.diff(starts, append=len(groups))
-    if len(labels) == len(starts):
-        return None, starts[index], sizes[index]
-    number = np.repeat(number, sizes)
+    starts = np.flatnonzero(np.append(True, groups[1:] != groups[:-1]))
+    _, number = np.unique(groups[starts], return_inverse=True)
+    number = np.repeat(number, np.diff(starts, append=len(groups)))
     size = np.bincount(number)
     return np.argsort(number, kind="stable"), np.cumsum(size) - size, size
 
@@ -240,8 +228,8 @@ def _check_affinities(y_true, real_grades):
         raise ValueError(f"{_AFFINITIES}, below 2**63, got {y_true.max()}.")
     raise ValueError(
         f"{_AFFINITIES}, got {y_true[y_true % 1 > 0][0]}. DCG and NDCG take real grades "
-        "with gain='linear', as measures with dcg='log2'. Metrics of relevance take "
-        "y_true > 0, or above what grade is relevant."
+        "with dcg='log2'. Metrics of relevance take y_true > 0, or above what grade is "
+        "relevant."
     )
 
 

@@ -110,11 +110,6 @@ def mean_interval(
     True
     """
     values = as_floats(values, "values")
-    if values.ndim not in (1, 2):
-        raise ValueError(
-            "values must have shape (n_queries,) or (n_queries, n_columns), got "
-            f"{values.shape}."
-        )
     columns = values.reshape(len(values), -1)
     interval = expanded_interval(
         columns,
@@ -144,11 +139,14 @@ def expanded_interval(
     if strata.n_free < 1:
         return np.full_like(mean, np.nan), np.full_like(mean, np.nan)
     deviate = student.isf((1 - confidence_level) / 2, strata.n_free)
+    error, of_samples = strata.standard_errors(values, tie_variance)
     if strata.n < _FEWEST:
-        reach = deviate * strata.standard_error(values, tie_variance)
-        return mean - reach, mean + reach
+        return mean - deviate * error, mean + deviate * error
     drawn = bootstrap_deviations(values, strata, n_resamples, random_state, tie_variance)
-    tail = norm.sf(deviate * strata.expansion(values, tie_variance))
+    # How much more a mean varies than that of a bootstrap sample
+    expansion = np.ones_like(error)
+    np.divide(error, of_samples, out=expansion, where=of_samples > 0)
+    tail = norm.sf(deviate * expansion)
     # What rounding leaves of a sum of deviations is none
     least = ROUNDING * np.abs(strata.centered(values)).max(axis=0)
     if symmetric:
@@ -160,7 +158,7 @@ def expanded_interval(
 def _quantiles(drawn, level, least):
     """Quantile of each column at a level of its own, where sizes up to `least` are 0."""
     place = level * (len(drawn) - 1)
-    below = np.floor(place).astype(int)
+    below = place.astype(int)
     ends = np.empty((2, len(below)))
     for column, last in enumerate(below):
         ordered = np.partition(drawn[:, column], last)
@@ -186,7 +184,6 @@ def bootstrap_deviations(values, strata, n_resamples, random_state, tie_variance
     values : ndarray of shape (n_queries, n_columns)
 
     strata : Strata
-        Each stratum is sampled for itself.
 
     n_resamples : int
 
@@ -204,32 +201,13 @@ def bootstrap_deviations(values, strata, n_resamples, random_state, tie_variance
     """
     centered = strata.centered(values)
     deviations = []
-    for n_samples in chunks(n_resamples, strata.n):
-        total, variance = np.zeros((2, centered.shape[1], n_samples))
-        for rows in strata.rows:
-            counts = drawn_counts(len(rows), n_samples, random_state)
-            total += centered[rows].T @ counts.T
-            if tie_variance is not None:
-                variance += tie_variance[rows].T @ counts.T
+    for counts in strata.samples(n_resamples, random_state):
+        total = centered.T @ counts.T
         if tie_variance is not None:
-            total += np.sqrt(variance) * random_state.standard_normal(total.shape)
-        total /= strata.n
-        deviations.append(total)
+            deviation = np.sqrt(tie_variance.T @ counts.T)
+            total += deviation * random_state.standard_normal(total.shape)
+        deviations.append(total / strata.n)
     return np.concatenate(deviations, axis=1).T
-
-
-def drawn_counts(n_rows, n_samples, random_state):
-    """How often each sample has each of the rows, (n_samples, n_rows)."""
-    drawn = random_state.randint(n_rows, size=(n_samples, n_rows), dtype=np.int32)
-    cells = drawn + np.arange(0, drawn.size, n_rows)[:, None]
-    counts = np.bincount(cells.ravel(), minlength=drawn.size)
-    return counts.reshape(drawn.shape).astype(float)
-
-
-def chunks(n_resamples, n_cells):
-    """Numbers of samples at once, of which each takes so many cells."""
-    step = max(_CELLS // max(n_cells, 1), 1)
-    return [min(step, n_resamples - first) for first in range(0, n_resamples, step)]
 
 
 @dataclass(frozen=True)
@@ -260,33 +238,36 @@ class Strata:
             values[rows] -= values[rows].mean(axis=0)
         return values
 
-    def standard_error(self, values, tie_variance=None):
-        """Standard error of each column's mean; a stratum has the weight of its queries.
+    def samples(self, n_resamples, random_state):
+        """Yield how often some bootstrap samples have each query, (n_samples, n).
 
-        With the variance that orders of ties bring to each value it is that of means of
-        one order of each query.
+        Each stratum is sampled for itself.
+        """
+        step = max(_CELLS // max(self.n, 1), 1)
+        for first in range(0, n_resamples, step):
+            counts = np.empty((min(step, n_resamples - first), self.n))
+            for rows in self.rows:
+                size = len(counts), len(rows)
+                drawn = random_state.randint(len(rows), size=size, dtype=np.int32)
+                cells = drawn + np.arange(0, drawn.size, len(rows))[:, None]
+                found = np.bincount(cells.ravel(), minlength=drawn.size)
+                counts[:, rows] = found.reshape(size)
+            yield counts
+
+    def standard_errors(self, values, tie_variance=None):
+        """Standard error of each column's mean, and that in bootstrap samples, of less.
+
+        A stratum has the weight of its queries. With the variance that orders of ties bring
+        to each value the errors are those of means of one order of each query.
         """
         squares = self.centered(values) ** 2
         variance = sum(
             squares[rows].sum(axis=0) * len(rows) / max(len(rows) - 1, 1)
             for rows in self.rows
         )
-        return np.sqrt(variance + _sum_of(tie_variance)) / self.n
-
-    def error_of_samples(self, values, tie_variance=None):
-        """Standard error of each column's mean in bootstrap samples, which is smaller."""
-        variance = (self.centered(values) ** 2).sum(axis=0)
-        return np.sqrt(variance + _sum_of(tie_variance)) / self.n
-
-    def expansion(self, values, tie_variance=None):
-        """How much more each column's mean varies than that of a bootstrap sample."""
-        error = self.standard_error(values, tie_variance)
-        of_samples = self.error_of_samples(values, tie_variance)
-        return np.divide(error, of_samples, out=np.ones_like(error), where=of_samples > 0)
-
-
-def _sum_of(tie_variance):
-    return 0.0 if tie_variance is None else tie_variance.sum(axis=0)
+        of_ties = 0.0 if tie_variance is None else tie_variance.sum(axis=0)
+        sums = variance + of_ties, squares.sum(axis=0) + of_ties
+        return [np.sqrt(each) / self.n for each in sums]
 
 
 def make_strata(stratify, n_queries):

@@ -11,15 +11,7 @@ from sklearn.utils import gen_batches
 
 from .._compat import Interval, StrOptions, independent_random_state, validated
 from .._types import ArrayLike, Column, Literal, Seed
-from ._means import (
-    RESAMPLING,
-    ROUNDING,
-    as_floats,
-    bootstrap_deviations,
-    chunks,
-    drawn_counts,
-    make_strata,
-)
+from ._means import RESAMPLING, ROUNDING, as_floats, bootstrap_deviations, make_strata
 
 TESTS = "randomization", "bootstrap", "t", "wilcoxon"
 _MOST_EXACT = 20  # queries that differ, for which all patterns of signs are counted
@@ -153,7 +145,7 @@ def paired_test(
     (0.0625, 32, True)
     """
     first, second = as_floats(first, "first"), as_floats(second, "second")
-    if first.shape != second.shape or first.ndim not in (1, 2):
+    if first.shape != second.shape:
         raise ValueError(
             "first and second must have one shape, (n_queries,) or (n_queries, n_columns), "
             f"got {first.shape} and {second.shape}."
@@ -200,16 +192,17 @@ def p_values(test, differences, strata, n_resamples, random_state):
     elif strata.n_free >= 1:
         # Differences that are all the same have no variance: their mean is 0, of which
         # there is nothing to test, or it is known exactly
-        mean, error = differences.mean(axis=0), strata.standard_error(differences)
+        mean = differences.mean(axis=0)
+        error, of_samples = strata.standard_errors(differences)
         tested = error > ROUNDING
         p_value[(error <= ROUNDING) & (np.abs(mean) > ROUNDING)] = 0.0
         tail = stats.t.sf(np.abs(mean[tested] / error[tested]), strata.n_free)
         if test == "t":
             p_value[tested] = 2 * tail
         elif tested.any():
-            kept = differences[:, tested]
-            drawn = bootstrap_deviations(kept, strata, n_resamples, random_state)
-            needed = stats.norm.isf(tail) * strata.error_of_samples(kept) - ROUNDING
+            samples = strata, n_resamples, random_state
+            drawn = bootstrap_deviations(differences[:, tested], *samples)
+            needed = stats.norm.isf(tail) * of_samples[tested] - ROUNDING
             n_as_large = (np.abs(drawn) >= needed).sum(axis=0)
             p_value[tested] = (n_as_large + 1) / (n_resamples + 1)
     return p_value, n_patterns, is_exact
@@ -480,26 +473,18 @@ def max_t_p_values(values, strata, n_resamples, random_state):
     from .._loops._samples import count_reached
 
     # How often each sample has each query of a stratum, and the queries once each
-    counts, given = [], [np.ones((len(rows), 1), np.float32) for rows in strata.rows]
-    for rows in strata.rows:
-        parts = [
-            drawn_counts(len(rows), n_samples, random_state).T.astype(np.float32)
-            for n_samples in chunks(n_resamples, len(rows))
-        ]
-        counts.append(np.concatenate(parts, axis=1))
+    samples = strata.samples(n_resamples, random_state)
+    samples = np.hstack([some.T.astype(np.float32, order="C") for some in samples])
+    counts = [samples[rows] for rows in strata.rows]
+    given = [np.ones((len(rows), 1), np.float32) for rows in strata.rows]
     n_pairs = values[0].shape[1]
     p_value = np.empty((len(values), n_pairs))
     for each, of_kind in zip(values, p_value):
         mean = each.mean(axis=0)
-        observed = np.concatenate(
-            [
-                _hall_statistics(given, each[:, some], strata, mean[some])[:, 0]
-                for some in gen_batches(n_pairs, _MOST_PAIRS)
-            ]
-        )
+        observed = _hall_statistics(given, each, strata, mean)[:, 0]
         # A mean without any spread is 0, or known exactly
         known = np.where(np.abs(mean) > ROUNDING, np.inf, 0.0)
-        observed = np.where(observed < 0, known, observed).astype(np.float32)
+        np.copyto(observed, known, where=observed < 0)
         # From the least pair up: the largest so far, in all samples
         order, largest = np.argsort(observed), np.zeros(n_resamples, dtype=np.float32)
         n_reached = np.empty(n_pairs, dtype=np.int64)
@@ -569,17 +554,15 @@ def tiers(mean, separated):
     """
     order = np.argsort(-mean, kind="stable").tolist()
     alike = ~separated[np.ix_(order, order)]
-    found, in_one = [], np.eye(len(order), dtype=bool)
+    found, in_one = [], np.zeros_like(alike)
     for first in range(len(order)):
         # The worst that is alike to the best comes first: its tier holds most.
-        for second in reversed(range(first + 1, len(order))):
+        for second in reversed(range(first, len(order))):
             if alike[first, second] and not in_one[first, second]:
                 # With, from the best on, all that is alike to each member
-                tier = [first, second]
+                tier = np.isin(np.arange(len(order)), [first, second])
                 for system in range(len(order)):
-                    if system not in tier and alike[system, tier].all():
-                        tier.append(system)
+                    tier[system] |= alike[system, tier].all()
                 in_one[np.ix_(tier, tier)] = True
-                found.append(sorted(tier))
-    alone = [[place] for place in range(len(order)) if alike[place].sum() == 1]
-    return [[order[place] for place in tier] for tier in sorted(found + alone)]
+                found.append(np.flatnonzero(tier).tolist())
+    return [[order[place] for place in tier] for tier in sorted(found)]

@@ -61,9 +61,9 @@ def _of_orders(measures, histogram, zero_division, orders):
         completed_for_arrays(measures, largest=int(levels[-1]), is_all=False)
     )
     # Measures of relevance add up the items of a tie, whatever their grades.
-    rels = {m.rel if "rel" in m.parameters() else None for m, _, _ in groups}
-    n_below = 1 if len(rels) > 1 or None in rels else int(np.searchsorted(levels, *rels))
-    if len(rels) == 1 and None not in rels and 0 < n_below < len(levels) > 2:
+    rel, *others = {m.rel if "rel" in m.parameters() else None for m, _, _ in groups}
+    n_below = 0 if rel is None or others else int(np.searchsorted(levels, rel))
+    if 0 < n_below < len(levels) > 2:
         parts = counts[:, :n_below], counts[:, n_below:]
         counts = np.stack([part.sum(axis=1, dtype=np.int64) for part in parts], axis=1)
         levels = np.append(0, levels[-1])
@@ -74,9 +74,8 @@ def _of_orders(measures, histogram, zero_division, orders):
         rows = slice(start, start + n_rows)
         block = counts[rows].astype(np.int64, copy=False)  # differences must have a sign
         counted = TiesOfCounts(block, levels)
-        cells = counted.cells if len(orders) > 1 else None
         for place, order in enumerate(orders):
-            tied = counted if order == "expected" else cells
+            tied = counted if order == "expected" else counted.cells
             values[place, rows] = evaluate_ties(groups, tied, zero_division, order)
     return values
 
@@ -134,17 +133,15 @@ def evaluate_ties(groups, cells, zero_division=0.0, order="expected"):
     broken = cells if order == "expected" else cells.in_order(order)
     ties, cut = {}, {}
     for measure, places, cutoffs in groups:
-        rel = None if measure.of_runs_only else measure.rel or 1
+        # Measures of runs alone look at all that was judged
+        rel = -np.inf if measure.of_runs_only else measure.rel or 1
         if rel not in ties:
-            kept = broken if rel is None else broken.at_least(rel)
-            tied = None
-            if broken is not cells:
-                tied = cells if rel is None else cells.at_least(rel)
+            kept = broken.at_least(rel)
+            tied = kept if broken is cells else cells.at_least(rel)
             # A listed order has no ties, so that it is a ranking like any other.
             kind = "expected" if order == "listed" else order
-            ties[rel] = kept
-            if isinstance(kept, Cells):
-                ties[rel] = Ties(kept, kind, tied)
+            is_table = isinstance(kept, TiesOfCounts)
+            ties[rel] = kept if is_table else Ties(kept, kind, tied)
         ranks = measure.ranks(ties[rel], cutoffs)
         key = rel, ranks.shape, ranks.tobytes()
         if key not in cut:

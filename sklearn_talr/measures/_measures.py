@@ -179,7 +179,13 @@ def _ratio(total, retrieved):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Precision(Measure):
+class _OfRelevance(Measure):
+    """The least affinity that is relevant."""
+
+    rel: int = level(1)
+
+
+class Precision(_OfRelevance):
     """Precision: the relevant fraction of the first k ranks.
 
     Each rank of a tie is relevant with probability p/n, so a tie of which `take` ranks
@@ -203,15 +209,12 @@ class Precision(Measure):
 
     name, title, needs_cutoff = "P", "precision", True
 
-    rel: int = level(1)
-
     def kernel(self, ties):
         """Relevant items retrieved, over k."""
         return _relevant_within(ties) / np.maximum(ties.k, 1)
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
-class Recall(Measure):
+class Recall(_OfRelevance):
     """Recall: the fraction of the relevant items that is among the first k ranks.
 
     The expected number of relevant items there, as of :data:`P`, is divided by the number
@@ -232,15 +235,12 @@ class Recall(Measure):
 
     name, title, needs_cutoff = "R", "recall", True
 
-    rel: int = level(1)
-
     def kernel(self, ties):
         """Relevant items retrieved, over all relevant items."""
         return _relevant_within(ties) / np.maximum(ties.n_relevant, 1)
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
-class HarmonicMean(Measure):
+class HarmonicMean(_OfRelevance):
     """F1: the harmonic mean of precision and recall.
 
     With H relevant items among the first k ranks and :math:`N^+` in all, the harmonic mean
@@ -260,8 +260,6 @@ class HarmonicMean(Measure):
     """
 
     name, title, needs_cutoff = "F1", "F1", True
-
-    rel: int = level(1)
 
     def kernel(self, ties):
         """Twice the relevant items retrieved, over k and all relevant items together."""
@@ -324,8 +322,7 @@ class JudgedFraction(Measure):
         return _relevant_within(ties) / np.maximum(ties.k, 1)
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
-class BinaryPreference(Measure):
+class BinaryPreference(_OfRelevance):
     r"""Bpref: how few irrelevant documents a run has before its relevant ones.
 
     Of R relevant documents and N that were judged irrelevant, retrieved or not, each
@@ -359,8 +356,6 @@ class BinaryPreference(Measure):
 
     name, title, of_runs_only, takes_cutoff = "Bpref", "bpref", True, False
 
-    rel: int = level(1)
-
     def kernel(self, ties):
         """Sum over the ties of what their relevant documents count."""
         relevant = ties.gains(lambda grade: grade >= self.rel)
@@ -380,8 +375,7 @@ def _relevant_within(ties):
     return tp + take * p / np.maximum(n, 1)
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
-class ReciprocalRank(Measure):
+class ReciprocalRank(_OfRelevance):
     r"""Reciprocal rank of the first relevant item; its mean over queries is MRR.
 
     In the first tie that has p relevant among its n items, after t items, the first
@@ -404,8 +398,6 @@ class ReciprocalRank(Measure):
     """
 
     name, title = "RR", "reciprocal rank"
-
-    rel: int = level(1)
 
     def kernel(self, ties):
         """Sum over the places of the tie, until a relevant item is certain to have come.
@@ -437,8 +429,7 @@ class ReciprocalRank(Measure):
         return values
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
-class SuccessRate(Measure):
+class SuccessRate(_OfRelevance):
     r"""Success: the chance of a relevant item among the first k ranks, the hit rate.
 
     A tie of n items, p of them relevant, leaves none among `take` of its ranks with
@@ -465,8 +456,6 @@ class SuccessRate(Measure):
     """
 
     name, title, needs_cutoff = "Success", "success", True
-
-    rel: int = level(1)
 
     def kernel(self, ties):
         """1 - C(n - take, p) / C(n, p), by a product of min(take, p) factors.

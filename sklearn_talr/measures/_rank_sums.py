@@ -80,10 +80,8 @@ def _discount_tail(start, end):
     """
     a, b = start + 1.5, end + 1.5
     span = np.log1p((b - a) / a)
-    integral = np.zeros_like(a)
-    for node, weight in zip((1 + _NODES) / 2, _WEIGHTS / 2):
-        grown = node * span
-        integral += weight * np.exp(grown) / (np.log(a) + grown)
+    grown = np.multiply.outer(span, (1 + _NODES) / 2)
+    integral = (np.exp(grown) / (np.log(a)[:, None] + grown)) @ (_WEIGHTS / 2)
     slopes = 1 / (a * np.log(a) ** 2) - 1 / (b * np.log(b) ** 2)
     return np.log(2) * (a * span * integral - slopes / 24)
 

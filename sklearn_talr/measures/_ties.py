@@ -95,7 +95,7 @@ class Cells:
 
     def at_least(self, rel):
         """Cells of grades from `rel` on; 1 keeps all that are relevant at all."""
-        kept = self.grade >= rel if rel > 1 else self.grade > 0
+        kept = self.grade > 0 if rel == 1 else self.grade >= rel
         return self if kept.all() else self._of(kept)
 
     def select(self, queries):
@@ -121,7 +121,7 @@ class Cells:
         size = np.diff(first, append=len(self.t))
         before = np.cumsum(self.count) - self.count
         before -= np.repeat(before[first], size)  # in the tie, and of lower grade
-        in_tie = np.repeat(np.add.reduceat(self.count, first), size) if len(first) else size
+        in_tie = np.repeat(np.add.reduceat(self.count, first), size)
         if order == "worst":
             return replace(self, t=self.t + self.n - in_tie + before, n=self.count)
         # Backwards within each tie
@@ -168,7 +168,7 @@ class Ties:
         greatest.
 
     unbroken : Cells, default=None
-        The cells before their ties were broken.
+        The cells before their ties were broken; None if these are they.
 
     Attributes
     ----------
@@ -181,7 +181,8 @@ class Ties:
     """
 
     def __init__(self, cells, order="expected", unbroken=None):
-        self.cells, self.order, self._unbroken = cells, order, unbroken
+        self.cells, self.order = cells, order
+        self._unbroken = cells if unbroken is None else unbroken
         first = cells.starts
         query = cells.query[first]
         self._place = np.arange(len(query)) + query
@@ -193,13 +194,9 @@ class Ties:
         self.t = self._with_empty_ties(cells.t[first])
         after = (self.t + self.n)[self._last - 1]  # perhaps what is not ranked
         self.t[self._last] = np.maximum(self.n_items, np.where(n_ties[:, None], after, 0))
-        self.p = self._with_empty_ties(self._by_tie(cells.count))
+        self.p = self._with_empty_ties(np.add.reduceat(cells.count, first))
         self.tp, _ = self.sums(self.p)
         self.n_relevant = self.tp[self._last]
-
-    def _by_tie(self, values):
-        first = self.cells.starts
-        return values if len(first) == len(values) else np.add.reduceat(values, first)
 
     def _with_empty_ties(self, values):
         table = np.zeros(len(self._place) + len(self._last), dtype=values.dtype)
@@ -246,8 +243,6 @@ class Ties:
         """
         first = np.broadcast_to(self._first, self.cut.shape)
         bounds = np.stack((first, self.cut), axis=-1).ravel()
-        if not bounds.size:
-            return np.zeros(self.cut.shape)
         sums = np.add.reduceat(terms, bounds)[::2].reshape(self.cut.shape)
         return np.where(self.cut > first, sums, 0)
 
@@ -277,14 +272,12 @@ class Ties:
     @property
     def ideal(self):
         """The ties of the ranking by descending grade, at the same cutoffs."""
-        cells = self.cells if self._unbroken is None else self._unbroken
-        return Ties(cells.ideal).cut_at(self.cutoffs)
+        return Ties(self._unbroken.ideal).cut_at(self.cutoffs)
 
     def gains(self, gain):
         """Sum of the gains of each tie; `gain` maps an array of affinities to gains."""
-        return self._with_empty_ties(
-            self._by_tie(gain(self.cells.grade) * self.cells.count)
-        )
+        gains = gain(self.cells.grade) * self.cells.count
+        return self._with_empty_ties(np.add.reduceat(gains, self.cells.starts))
 
 
 class TiesOfCounts(Ties):
@@ -299,7 +292,7 @@ class TiesOfCounts(Ties):
     """
 
     def __init__(self, counts, levels):
-        self.order, self._unbroken, self._levels = "expected", None, levels
+        self.order, self._levels = "expected", levels
         self._counts = np.pad(counts, ((0, 0), (0, 0), (0, 1)))
         n, p = self._counts.sum(axis=1), self._counts[:, 1:].sum(axis=1)
         t, tp = (np.cumsum(table, axis=1) - table for table in (n, p))

@@ -31,12 +31,8 @@ def line_style(place, kwargs, **defaults):
     from matplotlib.cbook import normalize_kwargs
     from matplotlib.lines import Line2D
 
-    place %= len(_COLORS)
-    style = {
-        "color": _COLORS[place],
-        "linestyle": _LINES[place],
-        "marker": _MARKERS[place],
-    }
+    color, line, marker = (each[place % len(each)] for each in (_COLORS, _LINES, _MARKERS))
+    style = {"color": color, "linestyle": line, "marker": marker}
     return style | defaults | normalize_kwargs(kwargs, Line2D)
 
 
@@ -48,37 +44,6 @@ def single_axes(display, ax, figsize):
     if ax is None:
         _, ax = plt.subplots(figsize=figsize, layout="constrained")
     return ax
-
-
-def panel_axes(display, ax, panels, shape, figsize):
-    """Return the panels to draw and their Axes, given or of a new figure.
-
-    `panels` is None for all of ``display.panels``, the name of one, or a list of names;
-    `shape` and `figsize` are of a figure with all panels.
-    """
-    check_matplotlib_support(f"{type(display).__name__}.plot")
-    names = display.panels if panels is None else np.atleast_1d(panels).tolist()
-    unknown = [name for name in names if name not in display.panels]
-    if unknown or not names:
-        raise ValueError(
-            f"panels must be None, one of {display.panels} or a list of them, got "
-            f"{panels!r}."
-        )
-    if ax is None:
-        import matplotlib.pyplot as plt
-
-        rows, columns = shape if len(names) == np.prod(shape) else (1, len(names))
-        size = figsize[0] / shape[1] * columns, figsize[1] / shape[0] * rows
-        figure, axes = plt.subplots(rows, columns, figsize=size, layout="constrained")
-        figure.align_ylabels()
-        return names, np.atleast_1d(axes).ravel()
-    axes = np.asarray(ax, dtype=object).ravel()
-    if len(axes) != len(names):
-        raise ValueError(
-            f"ax must hold one Axes for each of the {len(names)} panels {tuple(names)}, "
-            f"got {len(axes)}."
-        )
-    return names, axes
 
 
 def finish(ax, xlabel, ylabel):
@@ -189,8 +154,62 @@ class _PanelDisplay:
         histogram = hamming_histogram(query_codes, database_codes, *targets)
         return cls.from_histogram(histogram, **options)
 
-    def _finish(self, axes, panels):
-        """Draw the legend, and keep what was drawn on."""
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        panels: str | Sequence[str] | None = None,
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Plot a line in each panel.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or array of Axes, default=None
+            Where to plot: as many Axes as panels, such as `ax_` of another display. None
+            means a new figure.
+
+        panels : str or list of str, default=None
+            Which of the `panels` of this class to draw. None means all.
+
+        name : str, default=None
+            Name for the legend, in place of the one given before.
+
+        **kwargs : dict
+            Passed to matplotlib's ``plot`` for the lines.
+
+        Returns
+        -------
+        display : RadiusDisplay or RetrievalCurveDisplay
+            This display.
+        """
+        check_matplotlib_support(f"{type(self).__name__}.plot")
+        names = self.panels if panels is None else np.atleast_1d(panels).tolist()
+        if not names or not set(names) <= set(self.panels):
+            raise ValueError(
+                f"panels must be None, one of {self.panels} or a list of them, got "
+                f"{panels!r}."
+            )
+        if ax is None:
+            import matplotlib.pyplot as plt
+
+            rows = self._n_rows if len(names) == len(self.panels) else 1
+            columns = len(names) // rows
+            size = self._size[0] * columns, self._size[1] * rows
+            figure, ax = plt.subplots(rows, columns, figsize=size, layout="constrained")
+            figure.align_ylabels()
+        axes = np.asarray(ax, dtype=object).ravel()
+        if len(axes) != len(names):
+            raise ValueError(
+                f"ax must hold one Axes for each of the {len(names)} panels "
+                f"{tuple(names)}, got {len(axes)}."
+            )
+        label = self.name if name is None else name
+        self.lines_, self.bands_ = {}, {}
+        for panel, panel_ax in zip(names, axes):
+            style = line_style(len(panel_ax.lines), kwargs, label=label, **self._style)
+            self._draw(panel, panel_ax, style)
         add_legend(axes[0])
         self.ax_ = axes[0] if isinstance(panels, str) else axes
         self.figure_ = axes[0].figure
@@ -271,12 +290,8 @@ class RadiusDisplay(_PanelDisplay):
     """
 
     panels = ("precision", "recall", "radius_aware_map", "empty_fraction")
-    _labels = {
-        "precision": "precision",
-        "recall": "recall",
-        "radius_aware_map": "RAMAP",
-        "empty_fraction": "fraction empty",
-    }
+    _labels = dict(zip(panels, ("precision", "recall", "RAMAP", "fraction empty")))
+    _n_rows, _size, _style = 2, (3.2, 2.5), {"markersize": 4}
 
     precision: ArrayLike
     recall: ArrayLike
@@ -382,48 +397,13 @@ class RadiusDisplay(_PanelDisplay):
         )
         return display.plot(ax, panels=panels, **kwargs)
 
-    def plot(
-        self,
-        ax: Any = None,
-        *,
-        panels: str | Sequence[str] | None = None,
-        name: str | None = None,
-        **kwargs: Any,
-    ) -> Self:
-        """Plot the lines, one in each panel.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes or array of Axes, default=None
-            Where to plot: as many Axes as panels, such as `ax_` of another display. None
-            means a new figure.
-
-        panels : {"precision", "recall", "radius_aware_map", "empty_fraction"} or list of \
-                them, default=None
-            What to draw. None means all four.
-
-        name : str, default=None
-            Name for the legend, in place of the one given before.
-
-        **kwargs : dict
-            Passed to matplotlib's ``plot``.
-
-        Returns
-        -------
-        display : RadiusDisplay
-            This display.
-        """
-        names, axes = panel_axes(self, ax, panels, shape=(2, 2), figsize=(6.4, 5))
-        label = self.name if name is None else name
-        self.lines_ = {}
-        for panel, panel_ax in zip(names, axes):
-            values = getattr(self, panel)
-            style = line_style(len(panel_ax.lines), kwargs, markersize=4, label=label)
-            (self.lines_[panel],) = panel_ax.plot(np.arange(len(values)), values, **style)
-            finish(panel_ax, "Hamming radius", self._labels[panel])
-            panel_ax.set_ylim(-0.03, 1.03)  # all are fractions, on one scale
-            panel_ax.xaxis.get_major_locator().set_params(integer=True)
-        return self._finish(axes, panels)
+    def _draw(self, panel, ax, style):
+        """Draw the line of a panel."""
+        values = getattr(self, panel)
+        (self.lines_[panel],) = ax.plot(np.arange(len(values)), values, **style)
+        finish(ax, "Hamming radius", self._labels[panel])
+        ax.set_ylim(-0.03, 1.03)  # all are fractions, on one scale
+        ax.xaxis.get_major_locator().set_params(integer=True)
 
 
 _N_CUTOFFS = 200
@@ -507,6 +487,7 @@ class RetrievalCurveDisplay(_PanelDisplay):
     """
 
     panels = ("precision_at_k", "precision_recall")
+    _n_rows, _size, _style = 1, (3.2, 3.2), {"marker": "none"}
 
     k: ArrayLike
     precision: TieBreakingRange
@@ -611,76 +592,38 @@ class RetrievalCurveDisplay(_PanelDisplay):
     @classmethod
     def _of(cls, histograms, name):
         """Evaluate histograms of consecutive queries against one database."""
-        k, parts, any_relevant = None, {"precision": [], "recall": []}, False
+        k, parts = None, []
         for histogram in histograms:
             if k is None:
                 # Evenly spaced in their logarithm, and the powers of ten
                 n_items = histogram.n_items.max()
                 spaced = np.geomspace(1, n_items, _N_CUTOFFS).round().astype(int)
                 k = np.union1d(spaced, 10 ** np.arange(len(str(n_items))))
-            any_relevant |= bool(np.any(histogram.n_relevant))
-            for measure, ranges in zip((P, R), parts.values()):
-                ranges.append(histogram_range([measure @ cut for cut in k], histogram))
-        check_any(any_relevant)
-        means = {
-            name: TieBreakingRange(
-                *(average_queries(np.concatenate(values)) for values in zip(*ranges))
-            )
-            for name, ranges in parts.items()
-        }
-        return cls(k=k, **means, name=name)
+            measures = [measure @ cut for measure in (P, R) for cut in k]
+            parts.append(np.stack(histogram_range(measures, histogram), axis=1))
+        values = np.concatenate(parts)
+        check_any(not np.isnan(values).all())
+        means = np.split(average_queries(values), 2, axis=1)
+        precision, recall = (TieBreakingRange(*of_measure) for of_measure in means)
+        return cls(k=k, precision=precision, recall=recall, name=name)
 
-    def plot(
-        self,
-        ax: Any = None,
-        *,
-        panels: str | Sequence[str] | None = None,
-        name: str | None = None,
-        **kwargs: Any,
-    ) -> Self:
-        """Plot the line and the band, in each panel.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes or array of Axes, default=None
-            Where to plot: as many Axes as panels, such as `ax_` of another display. None
-            means a new figure.
-
-        panels : {"precision_at_k", "precision_recall"} or list of them, default=None
-            What to draw. None means both.
-
-        name : str, default=None
-            Name for the legend, in place of the one given before.
-
-        **kwargs : dict
-            Passed to matplotlib's ``plot`` for the lines.
-
-        Returns
-        -------
-        display : RetrievalCurveDisplay
-            This display.
-        """
-        names, axes = panel_axes(self, ax, panels, shape=(1, 2), figsize=(6.4, 3.2))
+    def _draw(self, panel, ax, style):
+        """Draw the line and the band of a panel."""
         from matplotlib.ticker import EngFormatter
 
-        label = self.name if name is None else name
-        self.lines_, self.bands_ = {}, {}
-        for panel, panel_ax in zip(names, axes):
-            x, xlabel = self.recall, "recall"
-            if panel == "precision_at_k":
-                x, xlabel = TieBreakingRange(self.k, self.k, self.k), "cutoff k"
-                panel_ax.set_xscale("log")
-                panel_ax.xaxis.set_major_formatter(EngFormatter(sep=""))  # 100, 1k, 10k
-            style = line_style(len(panel_ax.lines), kwargs, marker="none", label=label)
-            (line,) = panel_ax.plot(x.expected, self.precision.expected, **style)
-            self.lines_[panel] = line
-            # The area between two curves whose points differ in both coordinates
-            outline_x = np.concatenate((x.worst, x.best[::-1]))
-            outline_y = np.concatenate((self.precision.worst, self.precision.best[::-1]))
-            look = {"color": line.get_color(), "alpha": 0.2, "linewidth": 0}
-            (self.bands_[panel],) = panel_ax.fill(outline_x, outline_y, **look)
-            finish(panel_ax, xlabel, "tie-aware precision")
-        return self._finish(axes, panels)
+        x, xlabel = self.recall, "recall"
+        if panel == "precision_at_k":
+            x, xlabel = TieBreakingRange(self.k, self.k, self.k), "cutoff k"
+            ax.set_xscale("log")
+            ax.xaxis.set_major_formatter(EngFormatter(sep=""))  # 100, 1k, 10k
+        (line,) = ax.plot(x.expected, self.precision.expected, **style)
+        self.lines_[panel] = line
+        # The area between two curves whose points differ in both coordinates
+        outline_x = np.concatenate((x.worst, x.best[::-1]))
+        outline_y = np.concatenate((self.precision.worst, self.precision.best[::-1]))
+        look = {"color": line.get_color(), "alpha": 0.2, "linewidth": 0}
+        (self.bands_[panel],) = ax.fill(outline_x, outline_y, **look)
+        finish(ax, xlabel, "tie-aware precision")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -912,21 +855,19 @@ class TieBreakingDisplay:
         """
         (measure,) = completed_for_arrays([parse_measure(measure)])
         methods = by_method(histogram, lambda each: isinstance(each, RankingHistogram))
-        names, histograms, ranges = [], [], []
-        for name, several in methods.items():
-            for one in several:
-                check_distances(one, cls.__name__)
-                values = histogram_range([measure], one)
-                ranges.append([average_queries(of_order[:, 0]) for of_order in values])
-                names.append(name)
-                histograms.append(one)
+        named = [(name, one) for name, several in methods.items() for one in several]
+        ranges = []
+        for _, one in named:
+            check_distances(one, cls.__name__)
+            values = histogram_range([measure], one)
+            ranges.append([average_queries(of_order[:, 0]) for of_order in values])
         worst, expected, best = np.transpose(ranges)
         display = cls(
             worst=worst,
             expected=expected,
             best=best,
-            n_bits=np.array([one.n_bits for one in histograms]),
-            names=None if None in methods else names,
+            n_bits=np.array([one.n_bits for _, one in named]),
+            names=None if None in methods else [name for name, _ in named],
             measure=measure,
         )
         return display.plot(ax, **kwargs)
@@ -963,26 +904,25 @@ class TieBreakingDisplay:
             The picture and its numbers; `n_bits` is None.
         """
         systems = by_method(evaluations, lambda each: not isinstance(each, Iterable))
-        named = [(name, result) for name, of_name in systems.items() for result in of_name]
-        results = [result for _, result in named]
-        for result in results:
-            if not hasattr(result, "means"):
-                raise TypeError(
-                    f"from_runs takes what evaluate_run returns, got {result!r}."
-                )
-        names = [result.name if name is None else name for name, result in named]
+        names, means = [], []
+        for name, of_name in systems.items():
+            for result in of_name:
+                if not hasattr(result, "means"):
+                    raise TypeError(
+                        f"from_runs takes what evaluate_run returns, got {result!r}."
+                    )
+                measure = parse_measure(result.measures[0] if measure is None else measure)
+                if str(measure) not in result.means:
+                    raise ValueError(
+                        f"measure must be one of {result.measures}, which {result.name} "
+                        f"has, got {str(measure)!r}."
+                    )
+                means.append(result.means[str(measure)])
+                names.append(result.name if name is None else name)
         if len(set(names)) < len(names):
             raise ValueError(
                 f"systems must have different names, got {names}. Pass a dict."
             )
-        measure = parse_measure(results[0].measures[0] if measure is None else measure)
-        for result in results:
-            if str(measure) not in result.means:
-                raise ValueError(
-                    f"measure must be one of {result.measures}, which {result.name} has, "
-                    f"got {str(measure)!r}."
-                )
-        means = [result.means[str(measure)] for result in results]
         display = cls(
             **{key: [mean[key] for mean in means] for key in ("worst", "expected", "best")},
             n_bits=None,
@@ -1014,9 +954,8 @@ class TieBreakingDisplay:
         """
         # Methods in order of appearance, and their labels
         names = [None] * len(self.worst) if self.names is None else list(self.names)
-        labels = methods = list(dict.fromkeys(names))
-        if name is not None:
-            labels = [name] if isinstance(name, str) else list(name)
+        methods = list(dict.fromkeys(names))
+        labels = methods if name is None else np.atleast_1d(name).tolist()
         if len(labels) != len(methods):
             raise ValueError(
                 f"name must name each of the {len(methods)} methods, got {name!r}."
@@ -1030,12 +969,11 @@ class TieBreakingDisplay:
         places = length * height + method
         ax = single_axes(self, ax, figsize=(6.4, 1.1 + 0.23 * height * len(lengths)))
         self.intervals_, self.dots_ = [], []
-        ranges = [np.asarray(each) for each in (self.worst, self.expected, self.best)]
+        ranges = np.array([self.worst, self.expected, self.best])
         for place, label in enumerate(labels):
             rows = method == place
             style = line_style(place, kwargs, linestyle="none", label=label)
-            values = (each[rows] for each in ranges)
-            dots, bars = draw_rows(ax, places[rows], *values, style, alpha=0.35)
+            dots, bars = draw_rows(ax, places[rows], *ranges[:, rows], style, alpha=0.35)
             self.intervals_.append(bars)
             self.dots_.append(dots)
         finish_rows(ax, f"{self.measure.label}: worst, expected, best")

@@ -13,8 +13,15 @@ _ROUNDING = 1e-12  # differences up to it are none
 _COLORS = {1: "#0072B2", -1: "#D55E00", 0: "0.45"}  # first ahead, second ahead, undecided
 
 
+class _ComparisonDisplay:
+    """Base of displays whose measure may be one of a table of scores."""
+
+    def __post_init__(self) -> None:
+        self.measure = _named_measure(self.measure)
+
+
 @dataclass(kw_only=True, eq=False, repr=False)
-class RunDifferencesDisplay:
+class RunDifferencesDisplay(_ComparisonDisplay):
     """Differences of two runs in each query, sorted, with what ties can do to them.
 
     A bar is the expected difference in one query. Its thin line reaches from the least to
@@ -86,9 +93,6 @@ class RunDifferencesDisplay:
     names: tuple[str, str]
     measure: str | Measure = "AP"
 
-    def __post_init__(self) -> None:
-        self.measure = _named_measure(self.measure)
-
     @classmethod
     def from_comparison(
         cls,
@@ -157,12 +161,9 @@ class RunDifferencesDisplay:
             This display.
         """
         ax = single_axes(self, ax, figsize=(6.4, 3.6))
-        difference, lowest, highest = (
-            np.asarray(each, dtype=float)
-            for each in (self.difference, self.lowest, self.highest)
-        )
-        order = np.argsort(-difference, kind="stable")
-        difference, lowest, highest = difference[order], lowest[order], highest[order]
+        columns = np.array([self.difference, self.lowest, self.highest], dtype=float)
+        order = np.argsort(-columns[0], kind="stable")
+        difference, lowest, highest = columns[:, order]
         side = (lowest >= -_ROUNDING).astype(int) - (highest <= _ROUNDING)
         places = np.arange(len(order))
         style = {"width": 0.85, "color": [_COLORS[each] for each in side]} | kwargs
@@ -190,7 +191,7 @@ _ARRAYS = "mean", "low", "high", "worst", "best"
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class TiersDisplay:
+class TiersDisplay(_ComparisonDisplay):
     """Critical-difference diagram: means of systems, and what joins the inseparable.
 
     Systems are rows, the best on top. A dot is a mean over queries, the line through it its
@@ -292,9 +293,6 @@ class TiersDisplay:
     tiers: Sequence[Sequence[str]]
     measure: str | Measure = "AP"
 
-    def __post_init__(self) -> None:
-        self.measure = _named_measure(self.measure)
-
     @classmethod
     def from_comparison(
         cls,
@@ -383,7 +381,7 @@ class TiersDisplay:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class RanksDisplay:
+class RanksDisplay(_ComparisonDisplay):
     """Ranks that systems may have by what the data separate, for many systems.
 
     Systems are rows, the best on top. A bar reaches from the best to the worst place that
@@ -443,9 +441,6 @@ class RanksDisplay:
     rank_low: ArrayLike
     rank_high: ArrayLike
     measure: str | Measure = "AP"
-
-    def __post_init__(self) -> None:
-        self.measure = _named_measure(self.measure)
 
     @classmethod
     def from_comparison(

@@ -157,12 +157,27 @@ def make_ranking_scorer(
 
 
 @dataclass(eq=False, repr=False)
-class _RankingScorer:
+class _Scorer:
     """A class rather than a closure, so that it can be pickled and printed."""
 
     measures: list
     single: bool
     zero_division: float
+
+    def _by_name(self, values):
+        """The value of the single measure, or those of several by their names."""
+        if self.single:
+            return float(values[0])
+        return dict(zip(map(str, self.measures), values.tolist()))
+
+    def _shown(self):
+        """Names of the measures with their gains, as a scorer prints them."""
+        names = list(map(str, completed_for_arrays(self.measures)))
+        return repr(names[0] if self.single else names)
+
+
+class _RankingScorer(_Scorer):
+    """The scorer that `make_ranking_scorer` returns."""
 
     def __call__(self, estimator, X, y, *, groups=None):
         if groups is None:
@@ -172,11 +187,8 @@ class _RankingScorer:
                 "all samples are one ranking, give them all the same group."
             )
         score = getattr(estimator, "decision_function", None) or estimator.predict
-        measures = self.measures[0] if self.single else self.measures
-        values = score_arrays(measures, y, score(X), groups, None, True, self.zero_division)
-        if self.single:
-            return values
-        return dict(zip(map(str, self.measures), values.tolist()))
+        how = groups, None, True, self.zero_division
+        return self._by_name(score_arrays(self.measures, y, score(X), *how))
 
     def get_metadata_routing(self):
         """Tell scikit-learn that `groups` are wanted."""
@@ -185,16 +197,7 @@ class _RankingScorer:
         return request
 
     def __repr__(self):
-        return (
-            f"make_ranking_scorer({shown_measures(self.measures, self.single)}, "
-            f"zero_division={self.zero_division!r})"
-        )
-
-
-def shown_measures(measures, single):
-    """Names of measures of arrays with their gains, as a scorer prints them."""
-    names = list(map(str, completed_for_arrays(measures)))
-    return repr(names[0] if single else names)
+        return f"make_ranking_scorer({self._shown()}, zero_division={self.zero_division!r})"
 
 
 @validated(query=QUERY, zero_division=[Real])
@@ -280,19 +283,16 @@ def make_retrieval_scorer(
     is_pair = isinstance(database, tuple) and len(database) == 2
     if not is_pair and not (isinstance(database, str) and database == "rest"):
         raise ValueError(f"database must be 'rest' or a tuple (X, y), got {database!r}.")
-    return _RetrievalScorer(measures, single, affinity, database, query, zero_division)
+    return _RetrievalScorer(measures, single, zero_division, affinity, database, query)
 
 
 @dataclass(eq=False, repr=False)
-class _RetrievalScorer:
-    """A class rather than a closure, so that it can be pickled and printed."""
+class _RetrievalScorer(_Scorer):
+    """The scorer that `make_retrieval_scorer` returns."""
 
-    measures: list
-    single: bool
     affinity: object
     database: object
     query: str
-    zero_division: float
 
     def __call__(self, estimator, X, y=None):
         ranked = X, y, self.affinity, self.database, self.query
@@ -300,9 +300,7 @@ class _RetrievalScorer:
         values = np.concatenate(
             [evaluate_histogram(self.measures, h, self.zero_division) for h in histograms]
         )
-        if self.single:
-            return average_queries(values[:, 0])
-        return dict(zip(map(str, self.measures), average_queries(values).tolist()))
+        return self._by_name(average_queries(values))
 
     def query_of(self, estimator):
         """Whether a fitted estimator is asked by "bits" or by "weights"."""
@@ -310,7 +308,7 @@ class _RetrievalScorer:
 
     def __repr__(self):
         return (
-            f"make_retrieval_scorer({shown_measures(self.measures, self.single)}, "
+            f"make_retrieval_scorer({self._shown()}, "
             f"affinity={self.affinity!r}, "
             f"database={'rest' if isinstance(self.database, str) else '(X, y)'!r}, "
             f"query={self.query!r}, zero_division={self.zero_division!r})"

@@ -195,9 +195,8 @@ def tie_aware_dcg_score(
     0.815464...
     """
     how = groups, sample_weight, average, zero_division
-    return score_arrays(
-        at_cutoffs(DCG(dcg=dcg, log_base=log_base), k), y_true, y_score, *how
-    )
+    measure = DCG(dcg=dcg, log_base=log_base)
+    return score_arrays(at_cutoffs(measure, k), y_true, y_score, *how)
 
 
 @validated(**_CHECKS, **_GAINS)

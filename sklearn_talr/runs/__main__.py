@@ -15,7 +15,7 @@ from ._files import read_qrels, read_run
 from ._mteb import read_mteb_results
 from ._result import import_pandas
 from ._scores import evaluations_of_scores
-from ._text import NAMES_OF_ADJUSTMENTS, aligned, exported, printable
+from ._text import NAMES_OF_ADJUSTMENTS, aligned, exported, printable, shown
 
 _EPILOG = """"sklearn-talr-runs compare" tests which of several runs are better; it has its
 own --help. A file of judgments that is called compare is ./compare. Measures are written as
@@ -90,45 +90,29 @@ def main(argv=None):
 
 def _evaluated(args, results):
     """Text of evaluations by name."""
+    options = {"per_query": args.per_query}
+    results = {name: result.to_dict(**options) for name, result in results.items()}
     if args.format == "json":
-        every = results.items()
-        values = {name: each.to_dict(per_query=args.per_query) for name, each in every}
-        return json.dumps(values, indent=1)
+        return json.dumps(results, indent=1)
     # A row for each run, query and measure
-    names = ["run", "query", "measure"] if args.per_query else ["run", "measure"]
-    numbers = ["expected", "worst", "best", "trec_eval"]
-    numbers += [] if args.per_query else ["moved"]
     rows = []
-    for run, result in results.items():
-        values = result.to_dict(per_query=args.per_query)
-        by_query = values if args.per_query else {None: values}
-        for query, of_query in by_query.items():
-            owner = [run, query] if args.per_query else [run]
-            rows += [[*owner, name, *row.values()] for name, row in of_query.items()]
-    head, n_names = names + numbers, len(names)
+    for run, values in results.items():
+        for query, of_query in values.items() if args.per_query else [(None, values)]:
+            owner = {"run": run} if query is None else {"run": run, "query": query}
+            rows += [{**owner, "measure": name, **row} for name, row in of_query.items()]
     if args.format != "table":
-        return exported(import_pandas().DataFrame(rows, columns=head), args.format)
-    forms = ["{:.0%}" if name == "moved" else "{:.4f}" for name in numbers]
-    cells = [
-        [*map(printable, row[:n_names]), *map(str.format, forms, row[n_names:])]
-        for row in rows
-    ]
-    return aligned([head, *cells], n_left=n_names)
+        return exported(import_pandas().DataFrame(rows), args.format)
+    cells = [[shown(*cell) for cell in row.items()] for row in rows]
+    return aligned([list(rows[0]), *cells], n_left=3 if args.per_query else 2)
 
 
 def _compared(args, results):
     """Text of a comparison of evaluations by name, after its page was written."""
     named = [replace(result, name=printable(name)) for name, result in results.items()]
+    names = "test", "adjust", "alpha", "n_resamples", "random_state"
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        comparison = compare_runs(
-            *named,
-            test=args.test,
-            adjust=args.adjust,
-            alpha=args.alpha,
-            n_resamples=args.n_resamples,
-            random_state=args.seed,
-        )
+        comparison = compare_runs(*named, **{name: getattr(args, name) for name in names})
     for warning in caught:
         print(f"sklearn-talr-runs: warning: {warning.message}", file=sys.stderr)
     if args.html is not None:
@@ -190,7 +174,8 @@ def _parser(compares):
     add("--alpha", type=float, default=0.05, help="level (default: 0.05)")
     text = "samples of queries (default: 10000)"
     add("--n-resamples", type=int, default=10_000, metavar="N", help=text)
-    add("--seed", type=int, default=0, help="of these (default: 0)")
+    text = "of these (default: 0)"
+    add("--seed", dest="random_state", metavar="SEED", type=int, default=0, help=text)
     add("--html", metavar="FILE", help="write a page with tables and pictures, too")
     return parser
 

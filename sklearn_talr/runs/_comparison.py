@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import dataclass
+from importlib.metadata import version
 from itertools import combinations
 from math import ceil
 from numbers import Real
@@ -28,7 +29,8 @@ from ._text import (
     NAMES_OF_ADJUSTMENTS,
     comparison_records,
     comparison_text,
-    method_sentence,
+    has_ties,
+    number_of_queries,
     undone_by_ties,
 )
 
@@ -258,7 +260,27 @@ class RunComparison:
             It names the test and its adjustment, the numbers of systems, queries and pairs,
             the level, what was done about ties if there are any, and the version.
         """
-        return method_sentence(self)
+        queries, n_pairs = number_of_queries(self.queries), len(self.pairs)
+        n_samples, test = self.n_resamples.max(), self.test
+        named = {
+            "t": "by paired t-tests",
+            "wilcoxon": "by Wilcoxon signed-rank tests",
+            "bootstrap": f"by bootstrap tests ({n_samples} samples)",
+            "randomization": "by randomization tests (saddlepoint approximation)",
+        }[test]
+        if test == "randomization" and self.is_exact.all():
+            named = "by exact randomization tests"
+        if n_pairs > 1 and self.adjust == "max-t":
+            named = "by the step-down maximum of Hall's t statistic over samples of queries"
+        elif n_pairs > 1:
+            named += f" with {NAMES_OF_ADJUSTMENTS[self.adjust]}'s adjustment"
+        pairs = f" for all {n_pairs} pairs of a measure" if n_pairs > 1 else ""
+        ties = ", on means over all orders of tied documents" if has_ties(self) else ""
+        return (
+            f"The means of {len(self.names)} systems over {queries} were compared "
+            f"{named}{pairs} at level {self.alpha:g}{ties} "
+            f"(sklearn-talr {version('sklearn-talr')})."
+        )
 
     def __str__(self) -> str:
         return comparison_text(self)
@@ -423,13 +445,11 @@ def compare_evaluations(
         )
         differences = expected[:, first] - expected[:, second]
         difference = differences.mean(axis=0)
-        lowest = highest = adverse = differences
-        has_ties = (worst != best).any()
-        if has_ties:
-            lowest = worst[:, first] - best[:, second]
-            highest = best[:, first] - worst[:, second]
-            # Ties in the order that speaks most against the better run of each pair
-            adverse = np.where(difference > 0, lowest, highest)
+        lowest = worst[:, first] - best[:, second]
+        highest = best[:, first] - worst[:, second]
+        # Ties in the order that speaks most against the better run of each pair
+        adverse = np.where(difference > 0, lowest, highest)
+        kinds = [differences, adverse] if (worst != best).any() else [differences]
         turns = adverse.mean(axis=0) * np.sign(difference) <= ROUNDING
 
         # p-values alone, among all pairs, and in the most adverse order of ties
@@ -437,19 +457,16 @@ def compare_evaluations(
         if adjust == "max-t" and len(pairs) > 1:
             samples = strata, n_resamples, np.random.RandomState(seed)
             least = 1 / (n_resamples + 1)
-            kinds = [differences, adverse] if has_ties else [differences]
             adjusted = max_t_p_values(kinds, *samples)[[0, -1]].T
         else:
-            adverse_p_value = p_value.copy()
-            moved = (adverse != differences).any(axis=0)
-            adverse_p_value[moved] = tested(adverse[:, moved])[0]
+            adverse_p_value = tested(adverse)[0] if len(kinds) > 1 else p_value.copy()
             # Before the adjustment: else a run that falls behind would help the others.
             adverse_p_value[turns] = 1.0
             adverse_p_value[np.isnan(p_value)] = np.nan
             least = smallest_p_value(test, differences, n_resamples)
             family = np.stack([p_value, adverse_p_value], axis=1)
             adjusted = adjust_bh(family) if adjust == "bh" else adjust_holm(family)
-        settings = test, adjust, alpha, len(pairs), least, n_resamples
+        settings = adjust, alpha, len(pairs), least, n_resamples
         _warn_if_none_can_be_separated(measure, *settings)
         adjusted[turns, 1] = 1.0
         adjusted[np.isnan(p_value)] = np.nan
@@ -462,11 +479,9 @@ def compare_evaluations(
         if len(differences) > 1:
             spread = differences.std(axis=0, ddof=1)
             is_same = spread <= ROUNDING
-            effect_size = np.where(
-                is_same & (np.abs(difference) > ROUNDING),
-                np.copysign(np.inf, difference),
-                difference / np.where(is_same, 1.0, spread),
-            )
+            effect_size = difference / np.where(is_same, 1.0, spread)
+            is_same &= np.abs(difference) > ROUNDING
+            effect_size[is_same] = np.copysign(np.inf, difference[is_same])
 
         means_low, means_high = interval(expected)
         low, high = interval(differences, symmetric=True)
@@ -546,7 +561,7 @@ def _check_evaluations(evaluations):
             )
 
 
-def _warn_if_none_can_be_separated(measure, test, adjust, alpha, n_pairs, least, n_samples):
+def _warn_if_none_can_be_separated(measure, adjust, alpha, n_pairs, least, n_samples):
     """Warn if even the least p-value, after its adjustment, would be above alpha."""
     n_times = n_pairs if adjust == "holm" else 1
     if least * n_times <= alpha:

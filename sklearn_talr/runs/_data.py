@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._types import Any, Self, Sequence
+from ._text import number_of_queries
 
 BYTES_OF_ID = 1024  # the longest identifier of a document
 _ENCODING = "utf-8", "surrogateescape"  # so that bytes of any encoding survive
@@ -45,11 +46,9 @@ class _Data:
         }
 
     def _size(self):
-        n_queries, n_documents = len(self.table.queries), len(self.table.values)
-        return (
-            f"{n_queries} quer{'y' if n_queries == 1 else 'ies'}, "
-            f"{n_documents} document{'' if n_documents == 1 else 's'}"
-        )
+        n_documents = len(self.table.values)
+        s = "" if n_documents == 1 else "s"
+        return f"{number_of_queries(self.table.queries)}, {n_documents} document{s}"
 
 
 class Qrels(_Data):
@@ -150,17 +149,10 @@ class Qrels(_Data):
         documents = _distinct(document_identifiers, documents, "documents")
         queries = table.queries if queries is None else queries
         queries = _distinct(query_identifiers, queries, "queries")
-        number_of = dict(zip(queries, range(len(queries))))
-        _refuse_unknown(
-            number_of.keys() - set(table.queries),
-            "queries",
-            "have no judgments; leave them out",
-        )
-        column = [number_of.get(query, -1) for query in table.queries]
-        column = np.array(column, dtype=np.int64)[table.numbers]
-        number_of = dict(zip(documents, range(len(documents))))
-        row = map(number_of.get, table.documents, repeat(-1))
-        row = np.fromiter(row, dtype=np.int64, count=len(table.values))
+        unjudged = set(queries) - set(table.queries)
+        _refuse_unknown(unjudged, "queries", "have no judgments; leave them out")
+        column = places_among(queries, table.queries)[table.numbers]
+        row = places_among(documents, table.documents)
         is_asked = column >= 0
         unknown = np.flatnonzero(is_asked & (row < 0)).tolist()
         unknown = {table.documents[place] for place in unknown}
@@ -318,6 +310,13 @@ class Run(_Data):
 def are_integers(values):
     """Whether each float is an integer that int64 and float64 both hold."""
     return (values == np.floor(values)) & (np.abs(values) < 2**53)
+
+
+def places_among(known, identifiers):
+    """Place of each identifier among those that are known, or -1."""
+    place_of = dict(zip(known, count()))
+    places = map(place_of.get, identifiers, repeat(-1))
+    return np.fromiter(places, dtype=np.int64, count=len(identifiers))
 
 
 def _distinct(read, identifiers, name):
@@ -570,11 +569,10 @@ class DocumentTable:
         self.places = [dict(zip(self.documents[rows], places)) for rows in by_query]
         if sum(map(len, self.places)) < len(values):
             seen = set()
-            for row in np.argsort(numbers, kind="stable").tolist():
-                pair = int(numbers[row]), documents[row]
-                if pair in seen:
-                    raise RepeatedDocumentError(self.queries[pair[0]], pair[1], row)
-                seen.add(pair)
+            for row, (number, document) in enumerate(zip(numbers.tolist(), documents)):
+                if (number, document) in seen:
+                    raise RepeatedDocumentError(self.queries[number], document, row)
+                seen.add((number, document))
 
     def __reduce__(self):
         """Leave out of a pickle what the constructor finds again."""

@@ -13,7 +13,7 @@ from .._types import Any, Count, Literal, Seed
 from ..measures import parse_measures
 from ..measures._evaluation import evaluate_ties, group_by_cutoff
 from ..measures._ties import Cells
-from ._data import Qrels, Run
+from ._data import Qrels, Run, places_among
 from ._files import read_qrels, read_run
 from ._result import RunEvaluation
 
@@ -133,10 +133,8 @@ def evaluate_run(
     for measure in measures:
         if measure.needs_cutoff and measure.cutoff is None:
             raise ValueError(f"{measure} needs a cutoff, such as {measure}@10.")
-    qrels = read_qrels(qrels) if isinstance(qrels, str | PathLike) else qrels
-    qrels = (qrels if isinstance(qrels, Qrels) else Qrels(qrels)).table
-    run = read_run(run) if isinstance(run, str | PathLike) else run
-    run = run if isinstance(run, Run) else Run(run)
+    qrels = (read_qrels if isinstance(qrels, str | PathLike) else Qrels)(qrels).table
+    run = (read_run if isinstance(run, str | PathLike) else Run)(run)
 
     # Warn where the judgments look like scores, and the scores like judgments
     most = np.diff(qrels.offsets).max(initial=0)
@@ -151,8 +149,7 @@ def evaluate_run(
         )
 
     # Queries: those in both, and perhaps those that the run lacks
-    found = set(run.table.queries)
-    is_found = np.array([query in found for query in qrels.queries], dtype=bool)
+    is_found = places_among(run.table.queries, qrels.queries) >= 0
     if not is_found.any():
         raise ValueError(
             f"no query of the run is judged: the run has {_some(run.table.queries)}, the "
@@ -210,8 +207,7 @@ def _match(qrels, run, queries, only_relevant):
         Whether to look for documents of relevance 1 and above alone.
     """
     # The place in the run of the document of each judgment, or -1
-    number_of = dict(zip(run.queries, range(len(run.queries))))
-    numbers = [number_of.get(query, -1) for query in qrels.queries]
+    numbers = places_among(run.queries, qrels.queries)
     places = [*run.places, {}]  # the last, of number -1, is of queries that the run lacks
     found = chain.from_iterable(
         map(places[number].get, qrels.documents[rows], repeat(-1))

@@ -4,6 +4,7 @@ import gzip
 import json
 import zlib
 from collections import defaultdict
+from contextlib import suppress
 from itertools import count
 from os import PathLike, fspath
 from pathlib import Path
@@ -299,18 +300,15 @@ def _blocks(path):
 
 def _parsed_numbers(texts):
     """The numbers that Python reads in bytes; NaN for none, and for its underscores."""
-    try:
-        numbers = np.fromiter(map(float, texts), np.float64, len(texts))
-    except ValueError:
-        numbers = np.array(list(map(_number, texts)))
-    if b"_" in b"".join(texts):
-        numbers[[b"_" in text for text in texts]] = np.nan
-    return numbers
+    if b"_" not in b"".join(texts):
+        with suppress(ValueError):
+            return np.fromiter(map(float, texts), np.float64, len(texts))
+    return np.array(list(map(_number, texts)))
 
 
 def _number(text):
     try:
-        return float(text)
+        return np.nan if b"_" in text else float(text)
     except ValueError:
         return np.nan
 

@@ -11,13 +11,8 @@ from .._compat import validated
 from .._types import Any, Column, DataFrame
 from ._result import import_pandas
 
-_DEPTHS = "", "*/", "*/*/"  # of revisions in the folders of one, of a model, and of models
 
-
-@validated(
-    tasks=["array-like", None],
-    subsets=["array-like", None],
-)
+@validated(tasks=["array-like", None], subsets=["array-like", None])
 def read_mteb_results(
     results: Any, tasks: Column = None, *, subsets: Column = None
 ) -> DataFrame:
@@ -93,8 +88,7 @@ def read_mteb_results(
             column = {r.task_name: _mean(r.scores, subsets) for r in each.task_results}
             scores[each.model_name, each.model_revision] = column
             continue
-        found = (sorted(Path(each).glob(f"{depth}model_meta.json")) for depth in _DEPTHS)
-        metas = next(filter(None, found), [])
+        metas = sorted(Path(each).rglob("model_meta.json"))
         if not metas:
             raise ValueError(f"{each} has no results of mteb: no model_meta.json is there.")
         for meta in metas:

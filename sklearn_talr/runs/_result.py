@@ -5,10 +5,10 @@ from numbers import Real
 
 import numpy as np
 
-from .._compat import Interval, independent_random_state, validated
+from .._compat import Interval, independent_random_state, optional, validated
 from .._types import Any, Column, DataFrame, Seed
 from ..inference._means import RESAMPLING, ROUNDING, expanded_interval, make_strata
-from ._text import aligned
+from ._text import aligned, number_of_queries, shown
 
 _COLUMNS = "expected", "worst", "best", "trec_eval"
 
@@ -66,14 +66,14 @@ class RunEvaluation:
     tie_variance: np.ndarray = None
 
     @property
-    def means(self) -> dict[str, float]:
+    def means(self) -> dict[str, dict[str, float]]:
         """Mean over the queries, as a dict by measure of dicts by column."""
         columns = [getattr(self, column).mean(axis=0).tolist() for column in _COLUMNS]
         rows = zip(*columns)
         return {name: dict(zip(_COLUMNS, row)) for name, row in zip(self.measures, rows)}
 
     @property
-    def moved(self) -> int:
+    def moved(self) -> dict[str, float]:
         """Share of the queries whose value ties could move, as a dict by measure."""
         moves = self.best - self.worst > ROUNDING
         return dict(zip(self.measures, moves.mean(axis=0).tolist()))
@@ -214,11 +214,8 @@ class RunEvaluation:
     def __str__(self) -> str:
         rows = [["", *_COLUMNS, "moved"]]
         for measure, values in self.to_dict().items():
-            *numbers, moved = values.values()
-            rows.append([measure, *(f"{number:.4f}" for number in numbers), f"{moved:.0%}"])
-        n_queries = len(self.queries)
-        title = f"{self.name}: {n_queries} quer{'y' if n_queries == 1 else 'ies'}"
-        return f"{title}\n{aligned(rows)}"
+            rows.append([measure, *(shown(*cell) for cell in values.items())])
+        return f"{self.name}: {number_of_queries(self.queries)}\n{aligned(rows)}"
 
     def __repr__(self) -> str:
         return str(self)
@@ -226,10 +223,5 @@ class RunEvaluation:
 
 def import_pandas():
     """Return the module pandas, or raise ImportError that says what to do without."""
-    try:
-        import pandas
-    except ImportError as error:
-        raise ImportError(
-            "tables need pandas: install it, or call to_dict in place of to_frame."
-        ) from error
-    return pandas
+    remedy = "install it, or call to_dict in place of to_frame."
+    return optional("pandas", f"tables need pandas: {remedy}")

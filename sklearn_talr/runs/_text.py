@@ -1,6 +1,7 @@
 """Evaluations and comparisons of runs as text, CSV and LaTeX."""
 
-from importlib.metadata import version
+from itertools import groupby
+from operator import itemgetter
 from string import ascii_uppercase
 from textwrap import fill
 
@@ -22,21 +23,9 @@ READING = (
 )
 _OF_RUNS = "means", "means_low", "means_high", "worst", "best", "rank_low", "rank_high"
 _BEHIND = "behind", "behind_low", "behind_high", "behind_p_value"
-_OF_PAIRS = (
-    "difference",
-    "low",
-    "high",
-    "lowest",
-    "highest",
-    "undecided",
-    "effect_size",
-    "p_value",
-    "adjusted_p_value",
-    "adverse_p_value",
-    "separated",
-    "depends_on_ties",
-    "ties_decide",
-)
+_OF_PAIRS = ["difference", "low", "high", "lowest", "highest", "undecided", "effect_size"]
+_OF_PAIRS += ["p_value", "adjusted_p_value", "adverse_p_value"]
+_OF_PAIRS += ["separated", "depends_on_ties", "ties_decide"]
 
 
 def aligned(rows, n_left=1):
@@ -51,11 +40,22 @@ def aligned(rows, n_left=1):
     )
 
 
+def shown(column, value):
+    """A name, a share or a value of a measure, as a table shows it."""
+    if isinstance(value, str):
+        return printable(value)
+    return f"{value:.0%}" if column == "moved" else f"{value:.4f}"
+
+
 def p_value_text(p_value):
     """Write a p-value with four decimals, but none as 0, which no test can find."""
-    if p_value < _LEAST_P_VALUE:
-        return f"<{_LEAST_P_VALUE:.4f}"
-    return f"{p_value:.4f}"
+    is_less = p_value < _LEAST_P_VALUE
+    return f"<{_LEAST_P_VALUE:.4f}" if is_less else f"{p_value:.4f}"
+
+
+def number_of_queries(queries):
+    """How many queries there are, in words."""
+    return f"{len(queries)} quer{'y' if len(queries) == 1 else 'ies'}"
 
 
 def neutral(cell):
@@ -91,110 +91,98 @@ def tier_letters(comparison, measure):
 def comparison_records(comparison):
     """Two lists of dicts: of each measure and run, and of each measure and pair."""
     names, runs, pairs = comparison.names, [], []
+    first, second = ([names[run] for run in side] for side in zip(*comparison.pairs))
     for number, measure in enumerate(comparison.measures):
-        letters = tier_letters(comparison, measure)
         columns = [getattr(comparison, name)[:, number].tolist() for name in _OF_RUNS]
         columns += _behind_first(comparison, number)
-        keys = "mean", "low", "high", *_OF_RUNS[3:], *_BEHIND
-        for name, *row in zip(names, *columns):
-            one = {"measure": measure, "run": name, **dict(zip(keys, row))}
-            runs.append(one | {"tiers": letters[name]})
+        columns += [tier_letters(comparison, measure).values()]
+        keys = "run", "mean", "low", "high", *_OF_RUNS[3:], *_BEHIND, "tiers"
+        for row in zip(names, *columns):
+            runs.append({"measure": measure, **dict(zip(keys, row))})
         columns = [getattr(comparison, name)[:, number].tolist() for name in _OF_PAIRS]
-        for (first, second), *row in zip(comparison.pairs, *columns):
-            one = {"measure": measure, "first": names[first], "second": names[second]}
-            pairs.append(one | dict(zip(_OF_PAIRS, row)))
+        keys = "first", "second", *_OF_PAIRS
+        for row in zip(first, second, *columns):
+            pairs.append({"measure": measure, **dict(zip(keys, row))})
     return runs, pairs
 
 
 def _behind_first(comparison, number):
     """How far runs are behind the best: difference, its interval, adjusted p-value."""
     first, pairs = comparison.means[:, number].argmax(), np.array(comparison.pairs)
-    with_first = np.flatnonzero((pairs == first).any(axis=1))
-    others = pairs[with_first].sum(axis=1) - first
-    signs = np.where(pairs[with_first, 0] == first, 1.0, -1.0)
+    with_first = (pairs == first).any(axis=1)
+    sign = np.where(pairs[with_first, 0] == first, 1.0, -1.0)
+    difference, low, high, p_value = (
+        getattr(comparison, name)[with_first, number]
+        for name in ("difference", "low", "high", "adjusted_p_value")
+    )
     columns = np.zeros((4, len(comparison.names)))
     columns[3] = 1.0  # the best is level with itself
-    p_value = comparison.adjusted_p_value[with_first, number]
-    ends = [getattr(comparison, name)[with_first, number] for name in ("low", "high")]
-    ends = np.sort(signs * ends, axis=0)
-    difference = signs * comparison.difference[with_first, number]
-    columns[:, others] = difference, *ends, p_value
+    others = pairs[with_first].sum(axis=1) - first
+    ends = np.sort(sign * [low, high], axis=0)
+    columns[:, others] = sign * difference, *ends, p_value
     return columns.tolist()
 
 
 def comparison_text(comparison):
     """Tables for people: of a pair, or of the tiers of several runs."""
     runs, pairs = comparison_records(comparison)
-    n_queries, n_pairs = len(comparison.queries), len(comparison.pairs)
-    queries = f"{n_queries} quer{'y' if n_queries == 1 else 'ies'}"
+    n_pairs, many = len(comparison.pairs), len(comparison.names) > MOST_IN_TIERS
+    queries = number_of_queries(comparison.queries)
     interval = f"{100 * (1 - comparison.alpha):g}% interval"
-    parts, reading = [], []
+    for row in runs:
+        row["run"] = printable(row["run"])
+    for row in pairs:
+        row["pair"] = " minus ".join(map(printable, (row["first"], row["second"])))
+        row["mark"] = "*" if row["depends_on_ties"] else ""
+        row["p"] = p_value_text(row["p_value"])
+        row["adjusted_p"] = p_value_text(row["adjusted_p_value"])
+    difference = {"difference": "{difference:+.4f}", interval: "{low:+.4f} to {high:+.4f}"}
+    parts, reading = [], [READING[many]] if n_pairs > 1 else []
     if n_pairs == 1:
-        rows = [["", "difference", interval, "lowest", "highest", "undecided", "p-value"]]
-        for row in pairs:
-            numbers = _numbers(row, "+.4f", "difference", "lowest", "highest")
-            shares = f"{row['undecided']:.0%}", p_value_text(row["p_value"])
-            rows.append([row["measure"] + _mark(row), *numbers, *shares])
-        first, second = map(printable, comparison.names)
-        parts.append(f"{first} minus {second}, {queries}\n{aligned(rows)}")
-    else:
-        for measure in comparison.measures:
-            # Means of the runs, the best first. Their intervals mislead where queries vary
-            # more than systems, so of many runs differences to the first are shown
-            many = len(comparison.names) > MOST_IN_TIERS
-            of_measure = [row for row in runs if row["measure"] == measure]
-            ties = any(row["worst"] != row["best"] for row in of_measure)
-            ends = ["worst", "best"] if ties else []
-            rows = [["", "mean", interval, *ends, "tiers"]]
-            if many:
-                rows = [["", "mean", "behind the first", interval, *ends, "ranks"]]
-            for row in sorted(of_measure, key=lambda row: -row["mean"]):
-                mean, of_mean, *others = _numbers(row, ".4f", "mean", *ends)
-                middle, last = [of_mean], row["tiers"]
-                if many:
-                    of_behind = "{behind_low:.4f} to {behind_high:.4f}".format(**row)
-                    middle = [f"{row['behind']:.4f}", of_behind]
-                    last = f"{row['rank_low']} to {row['rank_high']}"
-                rows.append([printable(row["run"]), mean, *middle, *others, last])
-            parts.append(f"{measure}, {queries}\n{aligned(rows)}")
+        columns = {"": "{measure}{mark}", **difference}
+        columns |= {"lowest": "{lowest:+.4f}", "highest": "{highest:+.4f}"}
+        columns |= {"undecided": "{undecided:.0%}", "p-value": "{p}"}
+        parts.append(f"{pairs[0]['pair']}, {queries}\n{_table(pairs, columns)}")
+    of_measures = groupby(runs if n_pairs > 1 else [], key=itemgetter("measure"))
+    for measure, of_measure in of_measures:
+        # Means of the runs, the best first. Their intervals mislead where queries vary
+        # more than systems, so of many runs differences to the first are shown
+        of_measure = sorted(of_measure, key=itemgetter("mean"), reverse=True)
+        columns = {"": "{run}", "mean": "{mean:.4f}"}
+        if many:
+            columns["behind the first"] = "{behind:.4f}"
+            columns[interval] = "{behind_low:.4f} to {behind_high:.4f}"
+        else:
+            columns[interval] = "{low:.4f} to {high:.4f}"
+        if any(row["worst"] != row["best"] for row in of_measure):
+            columns |= {"worst": "{worst:.4f}", "best": "{best:.4f}"}
+        columns |= {"ranks": "{rank_low} to {rank_high}"} if many else {"tiers": "{tiers}"}
+        parts.append(f"{measure}, {queries}\n{_table(of_measure, columns)}")
 
-            # Differences of the pairs, the surest first
-            rows = [["", "difference", interval, "adjusted p"]]
-            of_measure = [row for row in pairs if row["measure"] == measure]
-            of_measure.sort(key=lambda row: (row["adjusted_p_value"], row["p_value"]))
-            for row in of_measure[:_MOST_PAIRS]:
-                name = f"{printable(row['first'])} minus {printable(row['second'])}"
-                numbers = _numbers(row, "+.4f", "difference")
-                p_value = p_value_text(row["adjusted_p_value"])
-                rows.append([name + _mark(row), *numbers, p_value])
-            n_more = n_pairs - _MOST_PAIRS
-            more = f"\nand {n_more} more pairs: see --format csv, or to_frame"
-            parts.append(aligned(rows) + (more if n_more > 0 else ""))
-        reading = [READING[many]]
+        # Differences of the pairs, the surest first
+        of_measure = [row for row in pairs if row["measure"] == measure]
+        of_measure.sort(key=itemgetter("adjusted_p_value", "p_value"))
+        columns = {"": "{pair}{mark}", **difference, "adjusted p": "{adjusted_p}"}
+        n_more = n_pairs - _MOST_PAIRS
+        more = f"\nand {n_more} more pairs: see --format csv, or to_frame"
+        table = _table(of_measure[:_MOST_PAIRS], columns)
+        parts.append(table + more if n_more > 0 else table)
 
     # What was tested, and which separations some order of ties would undo
-    lines = [
-        f"* {printable(better)} over {printable(other)} by {measure}"
-        for better, other, measure in undone_by_ties(comparison)
-    ]
-    if len(lines) > _MOST_LISTED:
-        lines[_MOST_LISTED:] = [f"* and {len(lines) - _MOST_LISTED} more"]
-    if lines:
-        lines.insert(0, "Separated, but not in every order of tied documents:")
-    sentence = fill(method_sentence(comparison), _WIDTH)
+    undone = undone_by_ties(comparison)
+    lines = ["Separated, but not in every order of tied documents:"] if undone else []
+    for better, other, measure in undone[:_MOST_LISTED]:
+        lines.append(f"* {printable(better)} over {printable(other)} by {measure}")
+    if len(undone) > _MOST_LISTED:
+        lines.append(f"* and {len(undone) - _MOST_LISTED} more")
+    sentence = fill(comparison.method_sentence(), _WIDTH)
     return "\n\n".join([*parts, "\n".join([sentence, *reading, *lines])])
 
 
-def _numbers(row, form, first, *others):
-    """A number of a record, its interval, and other numbers."""
-    number, low, high, *others = (
-        f"{row[key]:{form}}" for key in (first, "low", "high", *others)
-    )
-    return [number, f"{low} to {high}", *others]
-
-
-def _mark(row):
-    return "*" if row["depends_on_ties"] else ""
+def _table(rows, columns):
+    """Lines of a table of dicts; `columns` has the format of the cells below each head."""
+    cells = [[form.format(**row) for form in columns.values()] for row in rows]
+    return aligned([list(columns), *cells])
 
 
 def undone_by_ties(comparison):
@@ -211,30 +199,3 @@ def undone_by_ties(comparison):
 def has_ties(comparison):
     """Whether the order of tied documents moves a value of any query."""
     return any((each.worst != each.best).any() for each in comparison.evaluations)
-
-
-def method_sentence(comparison):
-    """What was compared, and how, as a report of it should say."""
-    n_queries, n_pairs = len(comparison.queries), len(comparison.pairs)
-    n_samples, test = comparison.n_resamples.max(), comparison.test
-    named = {
-        "t": "by paired t-tests",
-        "wilcoxon": "by Wilcoxon signed-rank tests",
-        "bootstrap": f"by bootstrap tests ({n_samples} samples)",
-        "randomization": "by randomization tests (saddlepoint approximation)",
-    }[test]
-    if test == "randomization" and comparison.is_exact.all():
-        named = "by exact randomization tests"
-    if n_pairs > 1 and comparison.adjust == "max-t":
-        named = "by the step-down maximum of Hall's t statistic over samples of queries"
-    elif n_pairs > 1:
-        named += f" with {NAMES_OF_ADJUSTMENTS[comparison.adjust]}'s adjustment"
-    pairs = f" for all {n_pairs} pairs of a measure" if n_pairs > 1 else ""
-    ties = ""
-    if has_ties(comparison):
-        ties = ", on means over all orders of tied documents"
-    return (
-        f"The means of {len(comparison.names)} systems over {n_queries} "
-        f"quer{'y' if n_queries == 1 else 'ies'} were compared {named}{pairs} at level "
-        f"{comparison.alpha:g}{ties} (sklearn-talr {version('sklearn-talr')})."
-    )

@@ -93,11 +93,10 @@ class _TieAwareEvaluator(providers.Evaluator):
         run = Run(run)
         if not self.qrel_qids.intersection(run.queries):
             return
-        parsed = {measure: parse_measure(measure) for measure in self.measures}
-        ours = list(dict.fromkeys(parsed.values()))
-        result = evaluate_run(self._qrels, run, ours, missing_queries="skip")
-        for measure, our in parsed.items():
-            column = result.expected[:, ours.index(our)].tolist()
+        result = evaluate_run(self._qrels, run, self.measures, missing_queries="skip")
+        columns = dict(zip(result.measures, result.expected.T.tolist()))
+        for measure in self.measures:
+            column = columns[str(parse_measure(measure))]
             for query, value in zip(result.queries, column):
                 yield ir_measures.Metric(query_id=query, measure=measure, value=value)
 
