@@ -133,39 +133,51 @@ def expanded_interval(
     *,
     symmetric=False,
     tie_variance=None,
+    pairs=None,
 ):
-    """Ends of the interval of each column's mean, two arrays (n_columns,)."""
+    """Ends of the interval of each column's mean, two arrays (n_columns,).
+
+    With `pairs`, the numbers of their first and of their second columns, symmetric
+    intervals are of the differences of two columns.
+    """
+    scale = np.abs(strata.centered(values)).max(axis=0, initial=0)
+    samples = strata, n_resamples, random_state, tie_variance
+    drawn = bootstrap_deviations(values, *samples).T if strata.n >= _FEWEST else None
+    if pairs is not None:
+        first, second = pairs
+        values = values[:, first] - values[:, second]
+        scale = np.maximum(scale[first], scale[second])
     mean = values.mean(axis=0)
     if strata.n_free < 1:
         return np.full_like(mean, np.nan), np.full_like(mean, np.nan)
     deviate = student.isf((1 - confidence_level) / 2, strata.n_free)
     error, of_samples = strata.standard_errors(values, tie_variance)
-    if strata.n < _FEWEST:
+    if drawn is None:
         return mean - deviate * error, mean + deviate * error
-    drawn = bootstrap_deviations(values, strata, n_resamples, random_state, tie_variance)
     # How much more a mean varies than that of a bootstrap sample
     expansion = np.ones_like(error)
     np.divide(error, of_samples, out=expansion, where=of_samples > 0)
     tail = norm.sf(deviate * expansion)
-    # What rounding leaves of a sum of deviations is none
-    least = ROUNDING * np.abs(strata.centered(values)).max(axis=0)
     if symmetric:
-        reach = _quantiles(np.abs(drawn), 1 - 2 * tail, least)
+        deviations = drawn
+        if pairs is not None:
+            deviations = (drawn[one] - drawn[other] for one, other in zip(first, second))
+        reach = _quantiles(map(np.abs, deviations), 1 - 2 * tail, scale)
         return mean - reach, mean + reach
-    return mean + _quantiles(drawn, tail, least), mean + _quantiles(drawn, 1 - tail, least)
+    return tuple(mean + _quantiles(drawn, level, scale) for level in (tail, 1 - tail))
 
 
-def _quantiles(drawn, level, least):
-    """Quantile of each column at a level of its own, where sizes up to `least` are 0."""
-    place = level * (len(drawn) - 1)
-    below = place.astype(int)
-    ends = np.empty((2, len(below)))
-    for column, last in enumerate(below):
-        ordered = np.partition(drawn[:, column], last)
-        ends[:, column] = ordered[last], ordered[last + 1 :].min(initial=np.inf)
-    ends[np.abs(ends) <= least] = 0.0
-    low, high = ends
-    return low + np.where(place > below, (place - below) * (high - low), 0.0)
+def _quantiles(drawn, level, scale):
+    """Quantile of each array that is drawn, at a level of its own."""
+    found = np.empty(len(level))
+    for column, of_column in enumerate(drawn):
+        place = level[column] * (len(of_column) - 1)
+        below = int(place)
+        ordered = np.partition(of_column, below)
+        low, high = ordered[below], ordered[below + 1 :].min(initial=np.inf)
+        found[column] = low + (place - below) * (high - low) if place > below else low
+    found[np.abs(found) <= ROUNDING * scale] = 0.0  # what rounding leaves is no deviation
+    return found
 
 
 def as_floats(values, name, **options):

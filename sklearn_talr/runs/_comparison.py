@@ -34,7 +34,6 @@ from ._text import (
     undone_by_ties,
 )
 
-_CELLS = 2**22  # of samples times pairs at once
 OPTIONS = {
     "test": [StrOptions(set(TESTS))],
     "adjust": [StrOptions({"auto", *NAMES_OF_ADJUSTMENTS})],
@@ -425,14 +424,9 @@ def compare_evaluations(
     if adjust == "auto":
         adjust = "max-t" if test == "randomization" else "holm"
 
-    def interval(values, **options):
-        # All measures, and both intervals, see the same samples.
-        n_blocks = n_resamples * values.shape[1] // _CELLS + 1
-        ends = []
-        for block in np.array_split(values, n_blocks, axis=1):
-            samples = strata, 1 - alpha, n_resamples, np.random.RandomState(seed)
-            ends.append(expanded_interval(block, *samples, **options))
-        return np.concatenate(ends, axis=1)
+    def interval(values, **options):  # all see the same samples
+        samples = strata, 1 - alpha, n_resamples, np.random.RandomState(seed)
+        return expanded_interval(values, *samples, **options)
 
     def tested(values):
         return p_values(test, values, strata, n_resamples, np.random.RandomState(seed))
@@ -484,7 +478,7 @@ def compare_evaluations(
             effect_size[is_same] = np.copysign(np.inf, difference[is_same])
 
         means_low, means_high = interval(expected)
-        low, high = interval(differences, symmetric=True)
+        low, high = interval(expected, symmetric=True, pairs=(first, second))
         # Which runs are separated, and from how many that are better and worse
         separated = np.zeros((len(names), len(names)), dtype=bool)
         separated[first, second] = separated[second, first] = adjusted[:, 0] <= alpha
