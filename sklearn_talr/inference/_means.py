@@ -272,13 +272,15 @@ class Strata:
         A stratum has the weight of its queries. With the variance that orders of ties bring
         to each value the errors are those of means of one order of each query.
         """
-        squares = self.centered(values) ** 2
-        variance = sum(
-            squares[rows].sum(axis=0) * len(rows) / max(len(rows) - 1, 1)
-            for rows in self.rows
-        )
+        variance = total = 0.0
+        for rows in self.rows:
+            centered = values[rows].astype(float)
+            centered -= centered.mean(axis=0)
+            squares = np.einsum("ij,ij->j", centered, centered)
+            total += squares
+            variance += squares * len(rows) / max(len(rows) - 1, 1)
         of_ties = 0.0 if tie_variance is None else tie_variance.sum(axis=0)
-        sums = variance + of_ties, squares.sum(axis=0) + of_ties
+        sums = variance + of_ties, total + of_ties
         return [np.sqrt(each) / self.n for each in sums]
 
 

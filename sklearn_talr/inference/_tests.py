@@ -481,7 +481,11 @@ def max_t_p_values(values, strata, n_resamples, random_state):
     p_value = np.empty((len(values), n_pairs))
     for each, of_kind in zip(values, p_value):
         mean = each.mean(axis=0)
-        observed = _hall_statistics(given, each, strata, mean)[:, 0]
+        observed = [
+            _hall_statistics(given, each[:, some], strata, mean[some])[:, 0]
+            for some in gen_batches(n_pairs, _MOST_PAIRS)
+        ]
+        observed = np.concatenate(observed)
         # A mean without any spread is 0, or known exactly
         known = np.where(np.abs(mean) > ROUNDING, np.inf, 0.0)
         np.copyto(observed, known, where=observed < 0)

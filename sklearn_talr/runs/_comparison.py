@@ -439,11 +439,14 @@ def compare_evaluations(
         )
         differences = expected[:, first] - expected[:, second]
         difference = differences.mean(axis=0)
-        lowest = worst[:, first] - best[:, second]
-        highest = best[:, first] - worst[:, second]
-        # Ties in the order that speaks most against the better run of each pair
-        adverse = np.where(difference > 0, lowest, highest)
-        kinds = [differences, adverse] if (worst != best).any() else [differences]
+        lowest = highest = adverse = differences  # one array where nothing is tied
+        kinds = [differences]
+        if (worst != best).any():
+            lowest = worst[:, first] - best[:, second]
+            highest = best[:, first] - worst[:, second]
+            # Ties in the order that speaks most against the better run of each pair
+            adverse = np.where(difference > 0, lowest, highest)
+            kinds.append(adverse)
         turns = adverse.mean(axis=0) * np.sign(difference) <= ROUNDING
 
         # p-values alone, among all pairs, and in the most adverse order of ties
