@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import expit, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import assert_all_finite, check_array, compute_sample_weight
+from sklearn.utils import check_array, compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
@@ -314,20 +314,7 @@ class KernelRidgeClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimat
         X, y, sample_weight, groups = map(as_numpy, (X, y, sample_weight, groups))
         X, seen = validate_aside(self, X, dtype=_DTYPES, accept_sparse="csr")
         # Targets as indicators.
-        if y is None:
-            raise ValueError(
-                "KernelRidgeClassifierCV requires y to be passed, but the target y is None."
-            )
-        refuse_missing(y)
-        assert_all_finite(y, input_name="y")
-        check_classification_targets(y)
-        kind = type_of_target(y)
-        if kind == "multiclass-multioutput":
-            raise ValueError(
-                "y must be one class for each sample, or 0/1 label indicators, got several "
-                "columns of classes."
-            )
-        multilabel = kind == "multilabel-indicator"
+        multilabel = kind_of_classes(self, y) == "multilabel-indicator"
         if multilabel:
             Y = check_array(y, accept_sparse="csr", dtype=np.float64)
             Y = y = ((Y.toarray() if sp.issparse(Y) else Y) > 0).astype(np.float64)
@@ -435,6 +422,23 @@ class KernelRidgeClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimat
         tags.classifier_tags.multi_label = True
         tags.input_tags.sparse = True
         return tags
+
+
+def kind_of_classes(estimator, y):
+    """Type of target of classes or of label indicators, or ValueError."""
+    if y is None:
+        name = type(estimator).__name__
+        raise ValueError(f"{name} requires y to be passed, but the target y is None.")
+    refuse_missing(y)
+    check_classification_targets(y)
+    kind = type_of_target(y)
+    if kind == "multiclass-multioutput":
+        raise ValueError(
+            "y must be one class for each sample, or 0/1 label indicators, got several "
+            "columns of classes. Pass one column, or indicators of all classes, as "
+            "OneHotEncoder().fit_transform(y) gives them."
+        )
+    return kind
 
 
 def _grid(values, name):
