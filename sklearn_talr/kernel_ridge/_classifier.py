@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import expit, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_array, compute_sample_weight
+from sklearn.utils import assert_all_finite, check_array, compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
@@ -430,6 +430,7 @@ def kind_of_classes(estimator, y):
         name = type(estimator).__name__
         raise ValueError(f"{name} requires y to be passed, but the target y is None.")
     refuse_missing(y)
+    assert_all_finite(y, input_name="y")
     check_classification_targets(y)
     kind = type_of_target(y)
     if kind == "multiclass-multioutput":
