@@ -345,18 +345,14 @@ class ClassProbabilities(
         routing : MetadataRouter
             The routing.
         """
-        router = MetadataRouter(owner=type(self).__name__).add(
-            estimator=_default(self.estimator),
-            method_mapping=MethodMapping()
-            .add(caller="fit", callee="fit")
-            .add(caller="fit_transform", callee="fit"),
-        )
-        if self.cv is None:
-            return router
-        return router.add(
-            splitter=check_cv(self.cv),
-            method_mapping=MethodMapping().add(caller="fit_transform", callee="split"),
-        )
+        mapping = MethodMapping().add(caller="fit", callee="fit")
+        mapping.add(caller="fit_transform", callee="fit")
+        router = MetadataRouter(owner=type(self).__name__)
+        router.add(estimator=_default(self.estimator), method_mapping=mapping)
+        if self.cv is not None:
+            mapping = MethodMapping().add(caller="fit_transform", callee="split")
+            router.add(splitter=check_cv(self.cv), method_mapping=mapping)
+        return router
 
     @property
     def _n_features_out(self):
