@@ -12,7 +12,7 @@ from sklearn_talr.hashing import (
     LSHHasher,
     TALRHasher,
 )
-from sklearn_talr.hashing._settings import TrainingData
+from sklearn_talr.hashing._settings import TrainingData, _shuffled
 from sklearn_talr.hashing._training import split_samples
 from sklearn_talr.histogram import hamming_histogram
 from sklearn_talr.losses import (
@@ -89,7 +89,7 @@ def split_labels(y, n_held_out, seed=0):
     """Rows to train on, and rows held out: the first thing drawn by a fit to labels."""
     affinity = LabelAffinity()
     data = TrainingData(None, y, affinity, affinity.levels_, {})
-    return split_samples(data, n_held_out, np.random.RandomState(seed))
+    return split_samples(data, n_held_out, _shuffled, np.random.RandomState(seed))
 
 
 class OwnEquality(LabelAffinity):

@@ -185,11 +185,6 @@ class FastHasher(DiscreteHasher):
 
         return activations
 
-    @property
-    def n_units(self) -> int:
-        """Numbers per row of the largest array: the features."""
-        return self.n_features_in_
-
 
 def _activations(trees, X):
     return getattr(trees, "decision_function", trees.predict)(X)

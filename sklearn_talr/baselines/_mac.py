@@ -150,7 +150,7 @@ class MACHasher(DiscreteHasher):
                 svms.fit(codes)
                 loss = pairs.loss(svms.outputs)
                 if loss <= min(losses, default=loss):
-                    best = svms.functions()
+                    best = svms.coef.copy(), svms.intercept.copy()
                 losses.append(loss)
                 progress.told = f"loss = {loss:.6f}"
                 if not np.any(svms.outputs != codes):
@@ -196,10 +196,6 @@ class BitwiseSVMs:
         self.intercept = np.zeros(n_bits)
         self.outputs = np.full((len(X), n_bits), np.float32(-1))
         self._C, self._rng = C, rng
-
-    def functions(self):
-        """Copies of the coefficients and the intercepts."""
-        return self.coef.copy(), self.intercept.copy()
 
     def fit(self, codes):
         """Learn these codes; bits whose outputs are right already are left alone."""

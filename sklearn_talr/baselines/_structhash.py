@@ -297,15 +297,8 @@ def agreeing_direction(X, wanted, alpha, rng):
     wanted = wanted / np.sum(np.abs(wanted))
     start = rng.standard_normal(X.shape[1])
     start /= np.std(X @ start) or 1.0
-    result = minimize(
-        relaxed_agreement,
-        start,
-        args=(X, wanted, alpha),
-        jac=True,
-        method="L-BFGS-B",
-        options={"maxiter": _MOST_STEPS},
-    )
-    return result.x
+    how = {"jac": True, "method": "L-BFGS-B", "options": {"maxiter": _MOST_STEPS}}
+    return minimize(relaxed_agreement, start, args=(X, wanted, alpha), **how).x
 
 
 def relaxed_agreement(w, X, wanted, alpha):

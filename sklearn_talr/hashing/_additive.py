@@ -134,7 +134,9 @@ class AdditiveHasher(BaseHasher):
 
     mean_ : ndarray of shape (n_features,)
         Mean of the rows fitted, after these were scaled to unit length under ``"cosine"``.
-        Under ``"euclidean"`` it is subtracted from queries, too.
+
+    means_ : list of one ndarray of shape (n_features,)
+        `mean_`, which is subtracted from queries, too. Only under ``"euclidean"``.
 
     n_iter_ : int
         Alternations done, also for words of a size that is not kept; 1 where ``max_iter=0``
@@ -169,8 +171,9 @@ class AdditiveHasher(BaseHasher):
     8 bytes ITQHasher makes better ones there. A shortlist by Hamming distance loses
     neighbors, the more the longer the codes are.
 
-    The signs of `decision_function` are not the bits of `transform`: a row is not encoded
-    in the way a query is. The Hamming distance to these signs is fit for a shortlist only.
+    The signs of `decision_function`, of inner products with the vectors of single bits, are
+    not the bits of `transform`: a row is not encoded in the way a query is. The Hamming
+    distance to these signs is fit for a shortlist only.
 
     Examples
     --------
@@ -245,7 +248,6 @@ class AdditiveHasher(BaseHasher):
         ConvergenceWarning
             If Ctrl-C has ended the fit early, which keeps the vectors found by then.
         """
-        X, seen = check_features(self, X)
         if self.word_size == 8 and self.max_iter == 0:
             raise ValueError(
                 "max_iter=0 finds no words of 8 bits, which word_size=8 asks for. Set "
@@ -256,17 +258,7 @@ class AdditiveHasher(BaseHasher):
                 f"n_bits={self.n_bits} is no multiple of word_size=8. "
                 'Change one of them, or set word_size="auto".'
             )
-        rng = independent_random_state(self.random_state)
-        n_rows = X.shape[0]
-        n_kept = min(n_rows, self.max_samples or n_rows)
-        # An order at random: some of the first rows stand for all.
-        sample = X[rng.permutation(n_rows)[:n_kept]]
-        size = self.word_size
-        if size == "auto":
-            fits = self.n_bits % 8 == 0 and self.n_bits <= _MOST_BITS
-            enough = n_kept >= max(_LEAST_ROWS, _ROWS_PER_BIT * self.n_bits)
-            size = "auto" if fits and enough and self.max_iter else 1
-        return self._fit(X, y, seen, sample, size, rng)
+        return self._fit(X, y, self.word_size, self.max_samples)
 
     @available_if(_learns_in_parts)
     @fit_method
@@ -299,10 +291,8 @@ class AdditiveHasher(BaseHasher):
         AttributeError
             If `word_size` asks for words of several bits, or `max_iter` is 0.
         """
-        if not self.__sklearn_is_fitted__():
-            X, seen = check_features(self, X)
-            rng = independent_random_state(self.random_state)
-            return self._fit(X, y, seen, X[rng.permutation(X.shape[0])], 1, rng)
+        if not hasattr(self, "n_iter_"):
+            return self._fit(X, y, 1, None)
         X, seen = check_features(self, X, reset=False)
         model = self._model_
         frame = model.frame
@@ -401,10 +391,15 @@ class AdditiveHasher(BaseHasher):
         n_found = sum(map_in_threads(one_thread()(count), blocks, self.n_jobs))
         return float(n_found / (n_neighbors * n_samples))
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return "_model_" in vars(self)
-
-    def _fit(self, X, y, seen, sample, size, rng):
+    def _fit(self, X, y, size, max_samples):
+        X, seen = check_features(self, X)
+        rng = independent_random_state(self.random_state)
+        # An order at random: some of the first rows stand for all.
+        sample = X[rng.permutation(X.shape[0])[:max_samples]]
+        if size == "auto":
+            fits = self.n_bits % 8 == 0 and self.n_bits <= _MOST_BITS
+            enough = sample.shape[0] >= max(_LEAST_ROWS, _ROWS_PER_BIT * self.n_bits)
+            size = "auto" if fits and enough and self.max_iter else 1
         n_of_words = 0 if size == 1 else min(self.max_iter, ITERATIONS_OF_WORDS)
         n_of_bits = 0 if size == 8 else max(self.max_iter, 1)
         progress = self._progress(X, y, seen, n_of_words + n_of_bits)
@@ -430,7 +425,7 @@ class AdditiveHasher(BaseHasher):
                 (vectors.reshape(-1, vectors.shape[-1]).T / frame.unit).astype(np.float32)
                 for vectors in (model.vectors, model.vectors_of_bits())
             )
-            return seen | {
+            known = {
                 "coefs_": [of_bits],
                 "intercepts_": [np.zeros(model.n_bits, dtype=np.float32)],
                 "query_coef_": coef,
@@ -439,6 +434,9 @@ class AdditiveHasher(BaseHasher):
                 "n_iter_": n_before + progress.n_done,
                 "_model_": model,
             }
+            if frame.metric == "euclidean":
+                known["means_"] = [frame.mean]
+            return seen | known
 
         progress = Progress(self, X, y, n_most, "iteration", fitted=fitted)
         return progress
@@ -452,21 +450,6 @@ class AdditiveHasher(BaseHasher):
     def n_weights(self) -> int:
         """Weights of a query: one for each value of each word."""
         return self.query_coef_.shape[1]
-
-    def hash_function(self, space: Space) -> Layers:
-        """Return the function whose signs are near to the bits, see Notes.
-
-        Parameters
-        ----------
-        space : Space
-            NumPy.
-
-        Returns
-        -------
-        function : Layers
-            Inner products with the vectors of single bits.
-        """
-        return Layers(self.coefs_, self.intercepts_, self._mean_of_queries())
 
     def query_function(self, space: Space) -> Layers:
         """Return the function from rows to the weights of queries.
@@ -482,7 +465,7 @@ class AdditiveHasher(BaseHasher):
             Inner products with the vectors of all values of words.
         """
         intercepts = [np.zeros(self.n_weights)]
-        return Layers([self.query_coef_], intercepts, self._mean_of_queries())
+        return Layers([self.query_coef_], intercepts, *vars(self).get("means_", []))
 
     def quantize(self, X: Any, function: Any) -> tuple[Any, NDArray[np.uint8] | None]:
         """Find the words whose vectors add up to rows.
@@ -508,7 +491,3 @@ class AdditiveHasher(BaseHasher):
     def code_factors(self) -> Any:
         """Return the rule by which codes get factors and addends."""
         return self._model_.rule
-
-    def _mean_of_queries(self):
-        frame = self._model_.frame
-        return frame.mean if frame.metric == "euclidean" else None

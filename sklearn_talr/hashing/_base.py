@@ -1,7 +1,6 @@
 """Base of all hashers: features in, bits out; and what they share."""
 
 from contextlib import contextmanager
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -305,16 +304,14 @@ class BaseHasher(
         n_bytes = get_config()["working_memory"] * 2**20
         if space is NUMPY:
             n_bytes = min(n_bytes, _BYTES_PER_BLOCK)
-        blocks = list(slices(X.shape[0], max(1, int(n_bytes / (8 * self.n_units)))))
+        blocks = slices(X.shape[0], max(1, int(n_bytes / (8 * self.n_units))))
 
         def do(rows):
             work(rows, self.prepare(X[rows, :]))
 
         done = map(do, blocks)
         if space is NUMPY and not self.own_threads:
-            n_jobs = getattr(self, "n_jobs", None)
-            share = map if len(blocks) == 1 else partial(map_in_threads, n_jobs=n_jobs)
-            done = share(one_thread()(do), blocks)
+            done = map_in_threads(one_thread()(do), blocks, getattr(self, "n_jobs", None))
         for _ in done:
             pass
 
@@ -372,15 +369,12 @@ class Layers(NamedTuple):
             mean = self.mean.astype(dtype)
             # Adds what float32 has rounded off.
             intercepts[0] = intercepts[0] + (mean - self.mean) @ self.coefs[0]
-            X = X - self._taken(mean)
+            X = X - self.space.take(mean)
         weights = (
-            [self._taken(array.astype(dtype, copy=False)) for array in arrays]
+            [self.space.take(array.astype(dtype, copy=False)) for array in arrays]
             for arrays in (self.coefs, intercepts)
         )
         return feed_forward(X, *weights, self.space.xp)
-
-    def _taken(self, array):
-        return array if self.space is NUMPY else self.space.take(array)
 
 
 @contextmanager
@@ -393,6 +387,16 @@ def errors_of(estimator, inner):
         if message == str(error):
             raise
         raise ValueError(message) from error
+
+
+@contextmanager
+def errors_told(message):
+    """Context in which errors stand in a message, at its ``{}``."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(message.format(error)) from error
 
 
 def check_features(hasher, X, reset=True):
@@ -421,14 +425,8 @@ def check_features(hasher, X, reset=True):
     space, X = enter_features(hasher, X)
     if space is NUMPY or not hasher._trains_in(space):
         space, X = NUMPY, as_numpy(X)
-    X, seen = validate_aside(
-        hasher,
-        X,
-        accept_sparse="csr",
-        dtype=space.floats(X),
-        ensure_min_samples=2,
-        reset=reset,
-    )
+    how = {"accept_sparse": "csr", "dtype": space.floats(X), "ensure_min_samples": 2}
+    X, seen = validate_aside(hasher, X, reset=reset, **how)
     if sp.issparse(X) and not X.has_canonical_format:
         X = X.copy()  # the user's matrix stays as it is
         X.sum_duplicates()
@@ -489,10 +487,8 @@ def mean_and_unit(X):
         squares = sum((X[rows] - mean).square().sum() for rows in row_blocks(X))
         return mean.cpu().numpy(), float((squares / len(X)).sqrt())
     mean = X.mean(axis=0, dtype=np.float64)
-    total = 0.0
-    for rows in row_blocks(X):
-        block = X[rows] - mean
-        total += np.einsum("ij,ij->", block, block)
+    blocks = (X[rows] - mean for rows in row_blocks(X))
+    total = sum(np.einsum("ij,ij->", block, block) for block in blocks)
     return mean, float(np.sqrt(total / len(X)))
 
 

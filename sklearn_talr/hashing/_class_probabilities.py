@@ -16,11 +16,11 @@ from sklearn.model_selection import check_cv
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.utils import Bunch, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from .._arrays import as_numpy, refuse_missing
+from .._arrays import as_numpy
 from .._compat import (
     CallbackSupportMixin,
     HasMethods,
@@ -29,6 +29,7 @@ from .._compat import (
     check_method_params,
     num_samples,
     routing_enabled,
+    safe_indexing,
     safe_split,
     with_callbacks,
 )
@@ -36,6 +37,7 @@ from .._progress import Progress, warn_caller
 from .._state import replace_fitted
 from .._types import Any, Array, ArrayLike, Literal, Rows, Self
 from ..kernel_ridge import KernelRidgeClassifierCV
+from ..kernel_ridge._classifier import kind_of_classes
 from ._base import errors_of
 
 _MOST_CELLS = 2**26  # of a table of samples and classes
@@ -252,19 +254,7 @@ class ClassProbabilities(
         if routing_enabled():
             routed = process_routing(self, caller, **params)
         # A classifier that takes these targets, and the targets as it takes them.
-        if y is None:
-            raise ValueError(
-                "ClassProbabilities requires y to be passed, but the target y is None."
-            )
-        refuse_missing(y)
-        check_classification_targets(y)
-        kind, classifier = type_of_target(y), clone(_default(self.estimator))
-        if kind == "multiclass-multioutput":
-            raise ValueError(
-                "y must be one class for each sample, or 0/1 label indicators, got several "
-                "columns of classes. Pass one column, or indicators of all classes, as "
-                "OneHotEncoder().fit_transform(y) gives them."
-            )
+        kind, classifier = kind_of_classes(self, y), clone(_default(self.estimator))
         y, tags = y.toarray() if sp.issparse(y) else y, get_tags(classifier)
         n_samples, n_classes = num_samples(y), _n_present(y)
         if self.estimator is None and n_samples * n_classes > _MOST_CELLS:
@@ -278,22 +268,22 @@ class ClassProbabilities(
         if kind == "multilabel-indicator" and not takes_labels:
             classifier = OneVsRestClassifier(classifier)
         # All samples, and probabilities of each without itself, if any are asked for.
-        folds, probabilities = [], None
-        if caller == "fit_transform" and self.cv is not None:
+        folds, probabilities, params = [], None, routed.estimator.fit
+        is_asked = caller == "fit_transform"
+        if is_asked and self.cv is not None:
             folds = self._folds(X, y, routed.splitter.split)
         progress = Progress(self, X, y, n_fits=1 + len(folds))
-        leaves_out = self.cv is None and hasattr(classifier, "fit_predict_proba")
-        with self._asking(classifier), progress.nested("fit-classifier")(classifier):
-            if caller == "fit_transform" and leaves_out:
-                probabilities = classifier.fit_predict_proba(X, y, **routed.estimator.fit)
-            else:
-                classifier.fit(X, y, **routed.estimator.fit)
-        classes = _classes_of(classifier)
+        leaves_out = is_asked and not folds and hasattr(classifier, "fit_predict_proba")
         with self._asking(classifier):
+            with progress.nested("fit-classifier")(classifier):
+                if leaves_out:
+                    probabilities = classifier.fit_predict_proba(X, y, **params)
+                else:
+                    classifier.fit(X, y, **params)
+            classes = _classes_of(classifier)
             if folds:
-                how = routed.estimator.fit, folds, progress
-                probabilities = _by_others(classifier, X, y, *how)
-            elif caller == "fit_transform" and not leaves_out:
+                probabilities = _by_others(classifier, X, y, params, folds, progress)
+            elif is_asked and not leaves_out:
                 probabilities = _probabilities(classifier, X, classes)
         exclusive, beside = kind != "multilabel-indicator", None
         if self.passthrough:
@@ -307,9 +297,10 @@ class ClassProbabilities(
             "exclusive_": exclusive,
             "beside_": beside,
         }
-        for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(classifier, name):
-                fitted[name] = getattr(classifier, name)
+        names = "n_features_in_", "feature_names_in_"
+        fitted |= {
+            name: getattr(classifier, name) for name in names if hasattr(classifier, name)
+        }
         replace_fitted(self, progress.finish(fitted))
         return probabilities
 
@@ -354,18 +345,14 @@ class ClassProbabilities(
         routing : MetadataRouter
             The routing.
         """
-        router = MetadataRouter(owner=type(self).__name__).add(
-            estimator=_default(self.estimator),
-            method_mapping=MethodMapping()
-            .add(caller="fit", callee="fit")
-            .add(caller="fit_transform", callee="fit"),
-        )
-        if self.cv is None:
-            return router
-        return router.add(
-            splitter=check_cv(self.cv),
-            method_mapping=MethodMapping().add(caller="fit_transform", callee="split"),
-        )
+        mapping = MethodMapping().add(caller="fit", callee="fit")
+        mapping.add(caller="fit_transform", callee="fit")
+        router = MetadataRouter(owner=type(self).__name__)
+        router.add(estimator=_default(self.estimator), method_mapping=mapping)
+        if self.cv is not None:
+            mapping = MethodMapping().add(caller="fit_transform", callee="split")
+            router.add(splitter=check_cv(self.cv), method_mapping=mapping)
+        return router
 
     @property
     def _n_features_out(self):
@@ -407,12 +394,12 @@ def _by_others(classifier, X, y, params, folds, progress):
     """
     columns = _classes_of(classifier)
     judge = delayed(_judge)  # a function of the module, which processes can unpickle
-    judged = Parallel()(
+    tables = Parallel()(
         judge(clone(classifier), X, y, *fold, params, columns, progress.nested("fit-fold"))
         for fold in folds
     )
-    tables, n_present = zip(*judged)
-    if min(n_present) < _n_present(y):
+    n_present = _n_present(y)
+    if any(_n_present(safe_indexing(y, train)) < n_present for train, _ in folds):
         warn_caller(
             "Some classes or labels are in no fold but one of cv, whose samples get "
             "probability 0 of them. Pass stratified or shuffled folds as cv."
@@ -422,12 +409,12 @@ def _by_others(classifier, X, y, params, folds, progress):
 
 
 def _judge(classifier, X, y, train, test, params, columns, nested):
-    """Probabilities of the samples of one fold, and how many classes training saw."""
+    """Probabilities of the samples of one fold, which training does not see."""
     X_train, y_train = safe_split(classifier, X, y, train)
     X_test, _ = safe_split(classifier, X, y, test, train)
     with nested(classifier):
         classifier.fit(X_train, y_train, **check_method_params(X, params, indices=train))
-    return _probabilities(classifier, X_test, columns), _n_present(y_train)
+    return _probabilities(classifier, X_test, columns)
 
 
 def _probabilities(estimator, X, columns):

@@ -10,7 +10,6 @@ What training rows get is said as if they had not been there, see
 """
 
 import copy
-from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,28 +18,10 @@ from sklearn.utils.extmath import randomized_svd
 
 from ..affinity._similar_rows import units_of_features
 from ..kernel_ridge._model import LeftOutRegression
-from ._base import BaseHasher, mean_and_unit
+from ._base import BaseHasher, errors_told, mean_and_unit
 from ._class_probabilities import ClassProbabilities
 
 _N_FACTORS = 256  # the more, the better weighted queries follow fine grades
-
-
-class CommonSpace(NamedTuple):
-    """What teachers say of training rows, and the teachers, of items and of queries.
-
-    Parameters
-    ----------
-    X, X_query : ndarray
-        Coordinates of rows that were left out.
-
-    teacher, query_teacher : object
-        ``teacher.transform(X)`` gives the coordinates of other rows.
-    """
-
-    X: np.ndarray
-    X_query: np.ndarray
-    teacher: object
-    query_teacher: object
 
 
 def teach_classes(views, teacher, progress):
@@ -59,8 +40,9 @@ def teach_classes(views, teacher, progress):
 
     Returns
     -------
-    space : CommonSpace
-        A column for each class of either side, or for each label.
+    taught : Views
+        A column for each class of either side, or for each label. What is said of training
+        rows is said as if they had been left out.
 
     Raises
     ------
@@ -76,7 +58,7 @@ def teach_classes(views, teacher, progress):
         X_query = _learn(teachers[1], views.X_query, y_query, "y_query", progress)
     known = [getattr(of_side, "classes_", None) for of_side in teachers]
     if X.shape[1] == X_query.shape[1] and np.array_equal(known[0], known[-1]):
-        return CommonSpace(X, X_query, teachers[0], teachers[-1])
+        return views.taught(X, X_query, teachers[0], teachers[-1])
     if [X.shape[1], X_query.shape[1]] != [np.size(classes) for classes in known]:
         raise ValueError(
             f"teacher={teacher!r} gives {X.shape[1]} columns for X and {X_query.shape[1]} "
@@ -85,19 +67,16 @@ def teach_classes(views, teacher, progress):
             "with a column for each of its classes_."
         )
     columns = np.union1d(*known)
-    taught = [OfSomeClasses(each, np.isin(columns, each.classes_)) for each in teachers]
-    return CommonSpace(taught[0].widen(X), taught[1].widen(X_query), *taught)
+    both = [OfSomeClasses(each, np.isin(columns, each.classes_)) for each in teachers]
+    return views.taught(both[0].widen(X), both[1].widen(X_query), *both)
 
 
 def _learn(teacher, X, y, name, progress):
     """Fit a teacher to a view, and return the coordinates of its rows."""
-    try:
-        with progress.nested("fit-teacher")(teacher):
-            return teacher.fit_transform(_double(X), y)
-    except ValueError as error:
-        raise ValueError(
-            f"teacher cannot learn from {name}: {error} Pass another one, or teacher=None."
-        ) from error
+    message = f"teacher cannot learn from {name}: {{}} Pass another one, or teacher=None."
+    with errors_told(message), progress.nested("fit-teacher")(teacher):
+        # In double precision: starts of hash functions make much of rounding.
+        return teacher.fit_transform(X.astype(np.float64, copy=False), y)
 
 
 class OfSomeClasses:
@@ -142,7 +121,7 @@ def teach_judgments(views, rng, progress):
 
     Returns
     -------
-    space : CommonSpace
+    taught : Views
         A column for each factor: 256, or as many as there are items or queries.
     """
     grades = views.pairs.grades(np.arange(views.pairs.n_queries))
@@ -157,10 +136,11 @@ def teach_judgments(views, rng, progress):
     known = []
     for teacher, (features, factors, similar) in zip(teachers, both):
         factors = factors * share * np.sqrt(len(factors))
+        double = features.astype(np.float64, copy=False)
         units = units_of_features(features, np.arange(features.shape[0]), similar)
         with progress.nested("fit-teacher")(teacher):
-            known.append(teacher.fit_left_out(_double(features), factors, rng, units))
-    return CommonSpace(known[-1], known[0], teachers[-1], teachers[0])
+            known.append(teacher.fit_left_out(double, factors, rng, units))
+    return views.taught(known[-1], known[0], teachers[-1], teachers[0])
 
 
 class BesideFeatures:
@@ -194,41 +174,32 @@ class BesideFeatures:
         return np.concatenate(beside, axis=1)
 
 
-def beside_features(views, space, is_shared):
+def beside_features(views, taught, is_shared):
     """The space of towers: coordinates beside the features of each view.
 
     Sparse features would become dense, and are left out; by a shared function of both.
 
     Parameters
     ----------
-    views : Views
-        Features of both.
-
-    space : CommonSpace
-        Coordinates of both.
+    views, taught : Views
+        Features of both views, and coordinates of both.
 
     is_shared : bool
         Whether one function serves both views, which must then have one width.
 
     Returns
     -------
-    space : CommonSpace
+    taught : Views
         Of other widths in each view.
     """
-    features = views.X, views.X_query
-    taught = [space.X, space.X_query]
-    teachers = [space.teacher, space.query_teacher]
-    are_sparse = list(map(sp.issparse, features))
-    for side, X in enumerate(features):
+    known = [taught.X, taught.X_query]
+    teachers = [taught.teacher, taught.query_teacher]
+    are_sparse = [sp.issparse(views.X), sp.issparse(views.X_query)]
+    for side, X in enumerate((views.X, views.X_query)):
         if not (any(are_sparse) if is_shared else are_sparse[side]):
-            teachers[side] = BesideFeatures(teachers[side], X, taught[side])
-            taught[side] = teachers[side].join(X, taught[side])
-    return CommonSpace(*taught, *teachers)
-
-
-def _double(X):
-    """Features in double precision: starts of hash functions make much of rounding."""
-    return X.astype(np.float64, copy=False)
+            teachers[side] = BesideFeatures(teachers[side], X, known[side])
+            known[side] = teachers[side].join(X, known[side])
+    return views.taught(*known, *teachers)
 
 
 class ViewLayers(BaseHasher):

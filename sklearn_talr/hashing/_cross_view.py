@@ -14,7 +14,7 @@ from ..codes import PackedCodes
 from ..losses._tie_aware import loss_of
 from ..metrics import make_retrieval_scorer
 from ._additive import AdditiveHasher
-from ._base import BaseHasher, errors_of
+from ._base import BaseHasher, errors_of, errors_told
 from ._common_space import (
     BehindTeacher,
     ViewLayers,
@@ -22,7 +22,7 @@ from ._common_space import (
     teach_classes,
     teach_judgments,
 )
-from ._gradient import TALRHasher, of_torch
+from ._gradient import OF_TRAINING, of_torch
 from ._views import check_views, judgments_by_query
 
 _AUTO = StrOptions({"auto"})
@@ -214,7 +214,7 @@ class CrossViewHasher(BaseHasher):
     follows_arrays = False
 
     _parameter_constraints: dict = {
-        "n_bits": [Interval(Integral, 1, None, closed="left")],
+        **OF_TRAINING,
         "query": [StrOptions({"bits", "weights"})],
         "teacher": [_AUTO, HasMethods(["fit_transform", "transform"]), None],
         "unjudged": [StrOptions({"irrelevant", "ignore"})],
@@ -222,23 +222,6 @@ class CrossViewHasher(BaseHasher):
         "query_hidden_layer_sizes": ["array-like", Integral, None],
         "init": [StrOptions({"cca", "random"})],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
-        **{
-            name: TALRHasher._parameter_constraints[name]
-            for name in (
-                "loss",
-                "hidden_layer_sizes",
-                "dropout",
-                "affinity",
-                "tanh_scale",
-                "bit_dropout",
-                "learning_rate_init",
-                "weight_decay",
-                "batch_size",
-                "device",
-                "verbose",
-                "random_state",
-            )
-        },
     }
 
     def __init__(
@@ -333,7 +316,7 @@ class CrossViewHasher(BaseHasher):
         """
         has_query_view, are_partners = X_query is not None, y is None
         views = check_views(self, X, y, X_query, y_query)
-        X, X_query, seen, seen_query, pairs = views
+        pairs = views.pairs
         # Judgments of few items tell nothing of the others.
         is_sparse = (
             pairs.judgments is not None and 2 * pairs.n_items_known() < pairs.n_items
@@ -346,62 +329,54 @@ class CrossViewHasher(BaseHasher):
                 "codes that know no judgments may rank better: compare with ITQHasher or "
                 "AdditiveHasher."
             )
-        if self.shared and X.shape[1] != X_query.shape[1]:
+        widths = views.X.shape[1], views.X_query.shape[1]
+        if self.shared and widths[0] != widths[1]:
             raise ValueError(
-                f"shared=True needs features of one kind, but X has {X.shape[1]} and "
-                f"X_query {X_query.shape[1]}. Set shared=False."
+                f"shared=True needs features of one kind, but X has {widths[0]} and "
+                f"X_query {widths[1]}. Set shared=False."
             )
         rng = independent_random_state(self.random_state)
         # Both views as teachers see them.
-        space, by_classes = None, self.teacher is not None and pairs.classes is not None
+        taught, by_classes = views, self.teacher is not None and pairs.classes is not None
         teaches = by_classes or not (self.teacher is None or are_partners or is_sparse)
         is_additive = teaches and self.query == "weights"
         n_epochs, n_fits = 0 if is_additive else self.max_iter, 2 * teaches + is_additive
         progress = Progress(self, X, y, n_epochs, "epoch", n_fits=n_fits)
         if by_classes:
             teacher = None if isinstance(self.teacher, str) else self.teacher
-            space = teach_classes(views, teacher, progress)
+            taught = teach_classes(views, teacher, progress)
         elif self.teacher is not None and not isinstance(self.teacher, str):
             raise ValueError(
                 "teacher needs labels or label indicators of both sides, as y and y_query. "
                 "Set teacher='auto' or None for judgments and other affinities."
             )
         elif teaches:
-            space = teach_judgments(views, rng, progress)
+            taught = teach_judgments(views, rng, progress)
             if self.query == "bits":
-                space = beside_features(views, space, self.shared)
-        if space is not None:
-            X, X_query = space.X, space.X_query
+                taught = beside_features(views, taught, self.shared)
+        fitted = {"teacher_": taught.teacher, "query_teacher_": taught.query_teacher}
         # Hash functions of both.
         if is_additive:
             how = {"verbose": self.verbose, "random_state": rng}
             additive = AdditiveHasher(self.n_bits, metric="inner_product", **how)
             with progress.nested("fit-additive-hasher")(additive):
-                item = query = additive.fit(X)
+                item = query = additive.fit(taught.X)
             losses, n_iter = [], additive.n_iter_
         else:
             is_shared = self.shared or pairs.same_rows or by_classes
-            how = loss_of(self.loss), X, X_query, pairs, is_shared, rng, progress
+            how = loss_of(self.loss), taught, is_shared, rng, progress
             of_item, of_query, losses = of_torch("fit_towers")(self, *how)
             n_iter = len(losses)
-            if space is None:
-                sides = seen, seen_query
-            else:
-                sides = ({"n_features_in_": rows.shape[1]} for rows in (X, X_query))
-            item, query = (
-                ViewLayers.of(of_side | of_function)
-                for of_side, of_function in zip(sides, (of_item, of_query))
-            )
+            item = ViewLayers.of(taught.seen | of_item)
+            query = ViewLayers.of(taught.seen_query | of_query)
+            fitted |= {} if teaches else of_item
         # Functions of features, also behind teachers.
-        if space is None:
-            fitted = of_item | {"teacher_": None, "query_teacher_": None}
-        else:
-            fitted = {"teacher_": space.teacher, "query_teacher_": space.query_teacher}
-            behind = {"teacher_": space.teacher, "hasher_": item}
-            behind_query = {"teacher_": space.query_teacher, "hasher_": query}
-            item = BehindTeacher.of(seen | behind)
-            query = BehindTeacher.of(seen_query | behind_query)
-        known = {
+        if teaches:
+            behind = {"teacher_": taught.teacher, "hasher_": item}
+            behind_query = {"teacher_": taught.query_teacher, "hasher_": query}
+            item = BehindTeacher.of(views.seen | behind)
+            query = BehindTeacher.of(views.seen_query | behind_query)
+        fitted |= {
             "affinity_": pairs.affinity.given,
             "has_query_view_": has_query_view,
             "loss_curve_": losses,
@@ -409,7 +384,7 @@ class CrossViewHasher(BaseHasher):
             "item_hasher_": item,
             "query_hasher_": query,
         }
-        return replace_fitted(self, progress.finish(seen | known | fitted))
+        return replace_fitted(self, progress.finish(views.seen | fitted))
 
     def transform_query(self, X: Rows) -> NDArray[np.uint8]:
         """Compute binary codes of queries.
@@ -499,18 +474,15 @@ class CrossViewHasher(BaseHasher):
         if X_query is None:
             return make_retrieval_scorer(measure)(self, X, y)
         if y_query is None:  # judgments, a row a query
-            judgments = judgments_by_query(self.affinity_, X, y, X_query)
-            y_query, y = judgments, None
+            y_query, y = judgments_by_query(self.affinity_, X, y, X_query), None
         return make_retrieval_scorer(measure, database=(X, y))(self, X_query, y_query)
 
     def _ask(self, method, X):
         """Call a method of the queries' function, whose errors say which features fail."""
         check_is_fitted(self)
-        try:
-            with errors_of(self, self.query_hasher_):
-                return getattr(self.query_hasher_, method)(X)
-        except ValueError as error:
-            raise ValueError(f"Features of queries cannot be used: {error}") from error
+        message = "Features of queries cannot be used: {}"
+        with errors_told(message), errors_of(self, self.query_hasher_):
+            return getattr(self.query_hasher_, method)(X)
 
     def _enter(self, X):
         check_is_fitted(self)

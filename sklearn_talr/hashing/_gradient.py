@@ -13,7 +13,7 @@ from ..measures import Measure
 from ..metrics import make_retrieval_scorer
 from ._base import BaseHasher
 from ._linear import PROJECTIONS
-from ._settings import check_chunk, check_data, settings_of
+from ._settings import check_chunk, check_data
 
 of_torch, _ = lazy_names(
     __package__,
@@ -40,6 +40,28 @@ class _InstanceWith(HasMethods):
 
     def __str__(self):
         return self._what
+
+
+# Of the parameters of one view and of two.
+OF_TRAINING = {
+    "n_bits": [Interval(Integral, 1, None, closed="left")],
+    "loss": [
+        str,
+        Measure,
+        _InstanceWith("a loss, such as DSHLoss() or a function", "__call__"),
+    ],
+    "hidden_layer_sizes": ["array-like", Interval(Integral, 1, None, closed="left")],
+    "dropout": [Interval(Real, 0, 1, closed="left"), "array-like", _AUTO],
+    "affinity": [_AUTO, callable],
+    "tanh_scale": [Interval(Real, 0, None, closed="neither"), "array-like", _AUTO, None],
+    "bit_dropout": [Interval(Real, 0, 1, closed="left"), _AUTO],
+    "learning_rate_init": [Interval(Real, 0, None, closed="neither"), _AUTO],
+    "weight_decay": [Interval(Real, 0, None, closed="left"), _AUTO],
+    "batch_size": [Interval(Integral, 2, None, closed="left"), _AUTO],
+    "device": [str],
+    "verbose": ["verbose"],
+    "random_state": ["random_state"],
+}
 
 
 def _trains_on_chunks(hasher):
@@ -312,42 +334,21 @@ class TALRHasher(BaseHasher):
     """
 
     _parameter_constraints: dict = {
-        "n_bits": [Interval(Integral, 1, None, closed="left")],
-        "loss": [
-            str,
-            Measure,
-            _InstanceWith("a loss, such as DSHLoss() or a function", "__call__"),
-        ],
-        "hidden_layer_sizes": ["array-like", Interval(Integral, 1, None, closed="left")],
-        "dropout": [Interval(Real, 0, 1, closed="left"), "array-like", _AUTO],
+        **OF_TRAINING,
         "module": [
             _InstanceWith("an instance of 'torch.nn.Module'", "forward", "state_dict"),
             None,
         ],
-        "affinity": [_AUTO, callable],
         "init": [StrOptions(set(PROJECTIONS))],
-        "tanh_scale": [
-            Interval(Real, 0, None, closed="neither"),
-            "array-like",
-            _AUTO,
-            None,
-        ],
-        "bit_dropout": [Interval(Real, 0, 1, closed="left"), _AUTO],
         "nested": ["boolean"],
         "solver": [StrOptions({"adam_mini", "adam", "auto"})],
         "learning_rate": [StrOptions({"constant", "cosine"})],
-        "learning_rate_init": [Interval(Real, 0, None, closed="neither"), _AUTO],
-        "weight_decay": [Interval(Real, 0, None, closed="left"), _AUTO],
-        "batch_size": [Interval(Integral, 2, None, closed="left"), _AUTO],
         "max_iter": [Interval(Integral, 1, None, closed="left"), _AUTO],
         "early_descent": ["boolean"],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "warm_start": ["boolean"],
-        "device": [str],
-        "verbose": ["verbose"],
-        "random_state": ["random_state"],
     }
 
     def __init__(
@@ -450,9 +451,7 @@ class TALRHasher(BaseHasher):
         """
         loss = loss_of(self.loss)
         data = check_data(self, loss, X, y, X_val, y_val)
-        fit_by_gradient = of_torch("fit_by_gradient")
-        settings = settings_of(self, loss, data)
-        return replace_fitted(self, fit_by_gradient(self, loss, data, settings))
+        return replace_fitted(self, of_torch("fit_by_gradient")(self, loss, data))
 
     @available_if(_trains_on_chunks)
     @fit_method
@@ -494,9 +493,8 @@ class TALRHasher(BaseHasher):
         """
         loss = loss_of(self.loss)
         data = check_chunk(self, X, y, levels)
-        fit_by_gradient = of_torch("fit_by_gradient")
-        settings = settings_of(self, loss, data, is_chunk=True)
-        return replace_fitted(self, fit_by_gradient(self, loss, data, settings, True))
+        fitted = of_torch("fit_by_gradient")(self, loss, data, is_chunk=True)
+        return replace_fitted(self, fitted)
 
     def score(self, X: Rows, y: Any = None) -> float:
         """Tie-aware retrieval score of these samples, each ranking all the others.

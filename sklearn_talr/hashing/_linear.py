@@ -12,7 +12,7 @@ from .._progress import Progress
 from .._state import replace_fitted
 from .._threads import one_thread
 from .._types import Any, Rows, Seed, Self
-from ._base import BaseHasher, centered, check_features, mean_and_unit
+from ._base import BaseHasher, check_features, mean_and_unit
 
 _ITQ_ITERATIONS = 50  # as in the paper
 _MOST_DENSE_CELLS = 2**24  # of a sparse matrix that is made dense as a whole
@@ -55,14 +55,10 @@ class _ProjectionHasher(BaseHasher):
         X, seen = check_features(self, X)
         rng = independent_random_state(self.random_state)
         progress = Progress(self, X, y, self._n_iter, "iteration")
-        kind, how = self._projection, (self.n_bits, rng, progress)
+        how = self._projection, self.n_bits, rng, progress
         with one_thread():
-            if sp.issparse(X):
-                mean, _ = mean_and_unit(X)
-                projection = sparse_projection(X, mean, kind, *how)
-            else:
-                X, mean = centered(X)
-                projection = PROJECTIONS[kind](X, *how)
+            mean, _ = mean_and_unit(X)
+            projection = centered_projection(X, mean, *how)
         weights = {"coefs_": [projection], "intercepts_": [np.zeros(self.n_bits)]}
         fitted = progress.finish(seen | weights | {"means_": [mean]})
         return replace_fitted(self, fitted)
@@ -178,7 +174,7 @@ def random_projection(X, n_bits, rng, progress=None):
 
 def pca_projection(X, n_bits, rng, progress=None):
     """Principal directions; bits beyond their number get random mixtures of them."""
-    directions = _principal_directions(X, n_bits, rng)
+    directions = principal_directions(X, n_bits, rng)
     n_directions = directions.shape[1]
     mixtures = rng.standard_normal((n_directions, n_bits - n_directions))
     mixtures /= np.linalg.norm(mixtures, axis=0)
@@ -192,7 +188,7 @@ def itq_projection(X, n_bits, rng, progress=None):
     B = sign(V R) and the orthogonal R nearest to them. With more bits than directions R
     has orthonormal rows.
     """
-    directions = _principal_directions(X, n_bits, rng)
+    directions = principal_directions(X, n_bits, rng)
     projected = X @ directions
     rotation = nearest_orthogonal(rng.standard_normal((directions.shape[1], n_bits)))
     with progress or Progress() as progress:
@@ -202,13 +198,15 @@ def itq_projection(X, n_bits, rng, progress=None):
     return directions @ rotation
 
 
-def sparse_projection(X, mean, kind, n_bits, rng, progress=None):
-    """Find a projection of the rows of a CSR matrix minus their mean.
+def centered_projection(X, mean, kind, n_bits, rng, progress=None):
+    """Find a projection of the rows minus their mean.
 
-    The matrix is made dense as a whole only if it is small.
+    A sparse matrix is made dense as a whole only if it is small.
     """
-    if X.shape[0] * X.shape[1] <= _MOST_DENSE_CELLS:
-        return PROJECTIONS[kind](X.toarray() - mean, n_bits, rng, progress)
+    is_sparse = sp.issparse(X)
+    if not is_sparse or X.shape[0] * X.shape[1] <= _MOST_DENSE_CELLS:
+        X = (X.toarray() if is_sparse else X) - mean
+        return PROJECTIONS[kind](X, n_bits, rng, progress)
     if kind == "random":
         return random_projection(X, n_bits, rng)
     n_directions = min(n_bits, min(X.shape) - 1)
@@ -218,8 +216,9 @@ def sparse_projection(X, mean, kind, n_bits, rng, progress=None):
     return directions @ PROJECTIONS[kind](reduced, n_bits, rng, progress)
 
 
-def _principal_directions(X, n_bits, rng):
-    n_directions = min(n_bits, *X.shape)
+def principal_directions(X, n_most, rng):
+    """At most so many principal directions of centered rows, as columns."""
+    n_directions = min(n_most, *X.shape)
     return PCA(n_directions, random_state=rng).fit(X).components_.T
 
 
@@ -229,8 +228,4 @@ def nearest_orthogonal(matrix):
     return left @ right
 
 
-PROJECTIONS = {
-    "itq": itq_projection,
-    "pca": pca_projection,
-    "random": random_projection,
-}
+PROJECTIONS = {"itq": itq_projection, "pca": pca_projection, "random": random_projection}

@@ -343,22 +343,19 @@ def make_solver(name, parameters, factors):
 def moments_of(solver):
     """Moments of gradients that a solver holds, as NumPy arrays by parameter."""
     return {
-        index: {
-            name: as_array(value) for name, value in values.items() if value is not None
-        }
+        index: {name: as_array(value) for name, value in values.items()}
         for index, values in solver.state_dict()["state"].items()
     }
 
 
 def load_moments(solver, moments):
     """Let a solver go on from moments that :func:`moments_of` has returned."""
-    state = solver.state_dict()
-    state["state"] = {
+    state = {
         # Copies: a step changes them in place.
         index: {name: torch.tensor(value) for name, value in values.items()}
         for index, values in moments.items()
     }
-    solver.load_state_dict(state)
+    solver.load_state_dict(solver.state_dict() | {"state": state})
 
 
 class AdamMini(torch.optim.Optimizer):

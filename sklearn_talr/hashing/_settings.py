@@ -11,14 +11,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._arrays import as_numpy
 from .._progress import warn_caller
-from ..affinity import (
-    LabelAffinity,
-    SharedLabelAffinity,
-    fit_affinity,
-    resolve_affinity,
-)
+from ..affinity import LabelAffinity, SharedLabelAffinity, fit_affinity, resolve_affinity
 from ..affinity._similar_rows import SimilarRows
-from ._base import check_features
+from ._base import check_features, errors_told
 
 # By kind of hash function. Features, weights and activations of linear and hidden layers
 # have known sizes; modules come in all sizes, and are trained as networks usually are.
@@ -98,7 +93,7 @@ def check_data(hasher, loss, X, y, X_val=None, y_val=None):
             )
     fitted = copy.copy(hasher)
     vars(fitted).update(seen)
-    try:
+    with errors_told("The validation set X_val, y_val cannot be used: {}"):
         X_val, _ = check_features(fitted, X_val, reset=False)
         targets = affinity.check_targets(X_val if y_val is None else y_val)
         if targets.shape[0] != X_val.shape[0]:
@@ -106,10 +101,6 @@ def check_data(hasher, loss, X, y, X_val=None, y_val=None):
                 f"X_val has {X_val.shape[0]} samples, and y_val {targets.shape[0]}."
             )
         affinity.check_contrast(targets, affinity.levels_between(targets, targets))
-    except (ValueError, TypeError) as error:
-        raise ValueError(
-            f"The validation set X_val, y_val cannot be used: {error}"
-        ) from error
     return data._replace(validation=(X_val, targets))
 
 
@@ -163,43 +154,36 @@ def settings_of(hasher, loss, data, is_chunk=False):
     A chunk is one epoch, in which the learning rate stays the first one, and the scale of
     tanh is the last one.
     """
-    n_held_out = 0
+    n_held_out, n_samples, similar = 0, data.X.shape[0], data.similar
     if hasher.early_descent and data.validation is None:
-        n_held_out = math.ceil(hasher.validation_fraction * data.X.shape[0])
+        n_held_out = min(math.ceil(hasher.validation_fraction * n_samples), n_samples - 1)
     goes_on = hasher.warm_start and hasattr(hasher, "n_iter_")
     params, by_distance = hasher.get_params(deep=False), data.affinity.by_distance
-    settings = resolve(params, loss, data.X, by_distance, n_held_out, goes_on)
-    # Where random minibatches hold few similar samples, these are brought together.
-    similar = data.similar
-    if similar is not None and similar.share * settings.batch_size < _FEW_SIMILAR:
-        settings.few_similar = True
-        settings.batch_size = _or_auto(hasher.batch_size, _LARGEST_BATCH)
-        settings.max_iter = _epochs(params, data.X.shape[0] - n_held_out, settings)
-        settings.together = similar if similar.has_groups else None
-        if similar.n_alone > _MOST_ALONE * data.X.shape[0]:
-            warn_caller(
-                f"{similar.n_alone} of {data.X.shape[0]} samples have no similar one by y, "
-                "and tell training little. Check y; merge its smallest classes, or pass "
-                "affinity=ThresholdAffinity() if samples of near values are similar.",
-                ConvergenceWarning,
-            )
-        elif settings.together is None:
-            n_similar = similar.share * settings.batch_size
-            warn_caller(
-                f"A minibatch of {settings.batch_size} samples holds only {n_similar:.2g} "
-                "samples that are similar to a sample, from which little can be learned. "
-                "Pass class labels, label indicators or a sparse PrecomputedAffinity, "
-                "of which batches that hold similar samples can be drawn, or a larger "
-                "batch_size.",
-                ConvergenceWarning,
-            )
+    settings = resolve(params, loss, data.X, by_distance, similar, n_held_out, goes_on)
+    if settings.few_similar and similar.n_alone > _MOST_ALONE * n_samples:
+        warn_caller(
+            f"{similar.n_alone} of {n_samples} samples have no similar one by y, "
+            "and tell training little. Check y; merge its smallest classes, or pass "
+            "affinity=ThresholdAffinity() if samples of near values are similar.",
+            ConvergenceWarning,
+        )
+    elif settings.few_similar and not similar.has_groups:
+        n_similar = similar.share * settings.batch_size
+        warn_caller(
+            f"A minibatch of {settings.batch_size} samples holds only {n_similar:.2g} "
+            "samples that are similar to a sample, from which little can be learned. "
+            "Pass class labels, label indicators or a sparse PrecomputedAffinity, "
+            "of which batches that hold similar samples can be drawn, or a larger "
+            "batch_size.",
+            ConvergenceWarning,
+        )
     if is_chunk:
         settings.max_iter, settings.learning_rate = 1, "constant"
         settings.tanh_scale = settings.tanh_scale and (settings.tanh_scale[1],) * 2
     return settings
 
 
-def resolve(params, loss, X, by_distance, n_held_out=0, goes_on=False):
+def resolve(params, loss, X, by_distance, similar=None, n_held_out=0, goes_on=False):
     """Resolve parameters, a dict, for a loss and the features that an epoch runs over.
 
     Returns
@@ -208,9 +192,9 @@ def resolve(params, loss, X, by_distance, n_held_out=0, goes_on=False):
         The parameters, with nothing left to be resolved: ``layer_sizes`` and ``dropout``,
         tuples; ``tanh_scale`` of the first and the last epoch, or None; ``n_kept_bits``,
         how many bits a step keeps of the leading n, at place n; ``n_held_out`` samples;
-        ``few_similar``, whether a random minibatch has few similar samples, and
-        ``together``, those that then come into one together, or None; and a torch
-        ``device``.
+        ``few_similar``, whether a random minibatch has few similar samples;
+        ``shuffle(samples, rng)``, which puts them into a random order, in which similar
+        ones then come into one minibatch if possible; and a torch ``device``.
     """
     import torch
 
@@ -234,16 +218,14 @@ def resolve(params, loss, X, by_distance, n_held_out=0, goes_on=False):
     kind = kind if given.module is None else "module"
     # Fractions of the features and of the hidden units to leave out; of distances, whose
     # fine order dropout would blur, nothing.
-    if _or_auto(given.dropout, None) is None:
-        given.dropout = (0.0, 0.0) if by_distance else _DROPOUT[kind]
-    else:
-        rates = np.atleast_1d(np.asarray(given.dropout, dtype=float))
-        if rates.shape not in ((1,), (2,)) or not np.all((rates >= 0) & (rates < 1)):
-            raise ValueError(
-                "dropout must be a number in [0, 1) or two of them (features, hidden "
-                f"units), got {given.dropout!r}."
-            )
-        given.dropout = (0.0, *rates.tolist())[-2:]
+    rates = _or_auto(given.dropout, (0.0, 0.0) if by_distance else _DROPOUT[kind])
+    rates = np.atleast_1d(np.asarray(rates, dtype=float))
+    if rates.shape not in ((1,), (2,)) or not np.all((rates >= 0) & (rates < 1)):
+        raise ValueError(
+            "dropout must be a number in [0, 1) or two of them (features, hidden units), "
+            f"got {given.dropout!r}."
+        )
+    given.dropout = (0.0, *rates.tolist())[-2:]
     # Scales of tanh in the first and the last epoch; a warm start keeps the last one.
     if given.tanh_scale is not None:
         scales = _or_auto(given.tanh_scale, _TANH_SCALE[kind])
@@ -273,10 +255,17 @@ def resolve(params, loss, X, by_distance, n_held_out=0, goes_on=False):
         decay = 0.0
     given.weight_decay = _or_auto(given.weight_decay, decay)
     n_samples = X.shape[0] - n_held_out
-    given.few_similar, given.together = False, None
+    # Where random minibatches hold few similar samples, these are brought together.
     size = min(max(n_samples // 20, 32), _LARGEST_BATCH)
+    share = np.inf if similar is None else similar.share
+    given.few_similar = share * _or_auto(given.batch_size, size) < _FEW_SIMILAR
+    size = _LARGEST_BATCH if given.few_similar else size
     given.batch_size = _or_auto(given.batch_size, size)
-    given.max_iter = _epochs(params, n_samples, given)
+    is_grouped = given.few_similar and similar.has_groups
+    given.shuffle = similar.shuffle if is_grouped else _shuffled
+    # As many epochs as make enough steps.
+    most = math.ceil(_ENOUGH_STEPS * given.batch_size / n_samples)
+    given.max_iter = _or_auto(given.max_iter, min(most, _MOST_EPOCHS))
     # Soft counts need float64, which other devices lack.
     device = given.device
     if device == "auto" and isinstance(X, torch.Tensor):
@@ -296,10 +285,8 @@ def resolve(params, loss, X, by_distance, n_held_out=0, goes_on=False):
     return given
 
 
-def _epochs(params, n_samples, settings):
-    """Number of epochs: as many as make enough steps, and at most 100."""
-    most = math.ceil(_ENOUGH_STEPS * settings.batch_size / n_samples)
-    return _or_auto(params["max_iter"], min(most, _MOST_EPOCHS))
+def _shuffled(samples, rng):
+    return samples[rng.permutation(len(samples))]
 
 
 def _or_auto(value, automatic):

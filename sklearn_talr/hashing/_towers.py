@@ -11,15 +11,12 @@ import numpy as np
 import torch
 from scipy.linalg import eigh, svd
 from sklearn import config_context
-from sklearn.decomposition import PCA
 from sklearn.utils.extmath import svd_flip
 
 from .._threads import one_thread
-from ..losses import Training
 from ..losses._base import to_device
-from ..losses._soft_counts import keep_freed_memory
 from ._base import centered, mean_and_units
-from ._linear import itq_projection, random_projection
+from ._linear import itq_projection, principal_directions, random_projection
 from ._networks import FeedForward, hidden_units, random_layers, with_last_layer
 from ._settings import resolve
 from ._training import Features, Keeper, MinibatchLoss, drawn_rows, minimize
@@ -31,10 +28,10 @@ _MOST_FEATURES = 1024  # principal directions beyond which views are not correla
 _SHRINKAGE = 0.1
 _LEAST_CORRELATION = 1e-6  # in relation to the largest
 # What hashers by gradients have, and those of two views do without.
-_WITHOUT = {"module": None, "solver": "auto", "learning_rate": "cosine"}
+_WITHOUT = {"module": None, "nested": False, "solver": "auto", "learning_rate": "cosine"}
 
 
-def fit_towers(hasher, loss, X, X_query, pairs, is_shared, rng, progress):
+def fit_towers(hasher, loss, views, is_shared, rng, progress):
     """Train the functions of both views.
 
     Parameters
@@ -45,11 +42,8 @@ def fit_towers(hasher, loss, X, X_query, pairs, is_shared, rng, progress):
     loss : BaseLoss
         What is minimized.
 
-    X, X_query : {ndarray, CSR}
-        Features of items and of queries.
-
-    pairs : Pairs
-        Who is relevant to whom.
+    views : Views
+        Features of items and of queries, and who is relevant to whom.
 
     is_shared : bool
         Whether one function serves both.
@@ -68,12 +62,12 @@ def fit_towers(hasher, loss, X, X_query, pairs, is_shared, rng, progress):
     losses : list of float
         Mean loss of each epoch.
     """
+    X, X_query, pairs = views.X, views.X_query, views.pairs
     # Settings of items and of queries, which differ in layers and decay.
     params = hasher.get_params(deep=False) | _WITHOUT
-    query_params = dict(params)
-    if params["query_hidden_layer_sizes"] is not None:
-        query_params["hidden_layer_sizes"] = params["query_hidden_layer_sizes"]
-    both = resolve(params, loss, X, False), resolve(query_params, loss, X_query, False)
+    sizes = params["query_hidden_layer_sizes"]
+    of_query = params if sizes is None else params | {"hidden_layer_sizes": sizes}
+    both = resolve(params, loss, X, False), resolve(of_query, loss, X_query, False)
     # Rows in standard units, which are common for a shared function.
     units = [
         mean_and_units(of_view, np.arange(of_view.shape[0]), similar)
@@ -84,39 +78,26 @@ def fit_towers(hasher, loss, X, X_query, pairs, is_shared, rng, progress):
         units = [(mean, unit)] * 2
     device = both[0].device
     features = [Features(x, *unit, device) for x, unit in zip((X, X_query), units)]
-    with torch.enable_grad(), config_context():
+    with torch.enable_grad(), config_context(), one_thread():
         # The functions, from their first weights.
-        with one_thread():
-            sizes = [of_view.layer_sizes for of_view in both]
-            how = pairs, is_shared, hasher.init, hasher.n_bits, rng
-            weights = _start_weights(features, sizes, *how)
-            functions = [
-                FeedForward(*of_view, rows, params.dropout, rng)
-                for of_view, rows, params in zip(weights, features, both)
-            ]
+        sizes = [of_view.layer_sizes for of_view in both]
+        how = pairs, is_shared, hasher.init, hasher.n_bits, rng
+        weights = _start_weights(features, sizes, *how)
+        functions = [
+            FeedForward(*of_view, rows, params.dropout, rng)
+            for of_view, rows, params in zip(weights, features, both)
+        ]
         item, query = functions[0], functions[-1]
-        views = [item] if is_shared else [item, query]
         steps = [
             (rate, decay * of_view.weight_decay)
-            for view, of_view in zip(views, both)
+            for view, of_view in zip(functions, both)
             for rate, decay in view.steps()
         ]
         # Training by the settings of queries; towers have decays of their own.
         settings = copy.copy(both[1])
         settings.weight_decay = 1.0
-        keep_freed_memory()
-        training = Training(
-            None,
-            None,
-            pairs.levels,
-            pairs.gain_levels,
-            hasher.n_bits,
-            settings.tanh_scale is not None,
-            settings.device,
-            rng,
-            {},
-        )
-        step, _ = loss.bind(training)
+        on = pairs.affinity, None, pairs.levels, {}
+        batch_loss = MinibatchLoss(loss, settings, rng, *on)
 
         def draw(queries):
             """Queries of a batch, each with an item that is relevant, and random ones."""
@@ -135,17 +116,8 @@ def fit_towers(hasher, loss, X, X_query, pairs, is_shared, rng, progress):
         queries = np.flatnonzero(pairs.has_relevant())
         if len(queries) < 2:
             queries = np.append(queries, np.setdiff1d([0, 1], queries)[:1])
-        losses, _ = minimize(
-            _TwoModules(item.module, query.module),
-            steps,
-            draw,
-            queries,
-            MinibatchLoss(loss, step, settings, False, rng),
-            settings,
-            rng,
-            Keeper(),
-            progress,
-        )
+        module, how = _TwoModules(item.module, query.module), (settings, rng, Keeper())
+        losses, _ = minimize(module, steps, draw, queries, batch_loss, *how, progress)
     return item.fitted(), query.fitted(), losses
 
 
@@ -244,8 +216,7 @@ def _reduced(X, rng):
     """Centered rows by at most so many principal directions, and these as columns."""
     if X.shape[1] <= _MOST_FEATURES:
         return X, np.eye(X.shape[1])
-    n_directions = min(_MOST_FEATURES, *X.shape)
-    basis = PCA(n_directions, random_state=rng).fit(X).components_.T
+    basis = principal_directions(X, _MOST_FEATURES, rng)
     return X @ basis, basis
 
 

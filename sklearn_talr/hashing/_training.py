@@ -18,8 +18,8 @@ from ..losses import Batch, Training
 from ..losses._base import levels_of_pairs, to_device
 from ..losses._soft_counts import keep_freed_memory
 from ..metrics import make_retrieval_scorer
-from ._base import centered, mean_and_units, row_blocks, weights_in_units
-from ._linear import PROJECTIONS, sparse_projection
+from ._base import centered, errors_told, mean_and_units, row_blocks, weights_in_units
+from ._linear import PROJECTIONS, centered_projection
 from ._networks import (
     FeedForward,
     UserModule,
@@ -31,6 +31,7 @@ from ._networks import (
     random_layers,
     with_last_layer,
 )
+from ._settings import settings_of
 
 _MOST_SCORED = 1000  # training samples
 _SHORTEST_NESTED = 4  # leading bits; fewer rank nothing
@@ -59,7 +60,7 @@ _REMEDY_OF_WORSE = (
 )
 
 
-def fit_by_gradient(hasher, loss, data, settings, is_chunk=False):
+def fit_by_gradient(hasher, loss, data, is_chunk=False):
     """Train a hash function from its start, from the last fit or from earlier chunks.
 
     Parameters
@@ -73,9 +74,6 @@ def fit_by_gradient(hasher, loss, data, settings, is_chunk=False):
     data : TrainingData
         Features and targets.
 
-    settings : SimpleNamespace
-        Parameters of the hasher for these data.
-
     is_chunk : bool, default=False
         Whether the data are a chunk, which goes on from earlier ones.
 
@@ -84,6 +82,7 @@ def fit_by_gradient(hasher, loss, data, settings, is_chunk=False):
     fitted : dict
         All attributes of the fitted hasher.
     """
+    settings = settings_of(hasher, loss, data, is_chunk)
     affinity, targets = data.affinity, data.targets
     # A seed alone would start again with each chunk.
     rng, n_done = hasher.random_state, getattr(hasher, "n_iter_", 0)
@@ -93,7 +92,7 @@ def fit_by_gradient(hasher, loss, data, settings, is_chunk=False):
     # Samples to train on, and those that are held out.
     samples, held_out = np.arange(data.X.shape[0]), None
     if settings.n_held_out:
-        samples, held_out = split_samples(data, settings.n_held_out, rng, settings.together)
+        samples, held_out = split_samples(data, settings.n_held_out, settings.shuffle, rng)
     # Where training goes on from. All chunks have the mean and unit of the first.
     before, state = {}, {}
     if n_done and (is_chunk or hasher.warm_start):
@@ -129,9 +128,8 @@ def fit_by_gradient(hasher, loss, data, settings, is_chunk=False):
     elif hasher.module is not None or settings.few_similar:
         kind = "training"
         rows = np.unique(np.linspace(0, len(samples) - 1, _MOST_SCORED, dtype=int))
-        if settings.together is not None:
-            rows = settings.together.shuffle(samples, np.random.RandomState(0))
-            rows = rows[:_MOST_SCORED]
+        if settings.few_similar:
+            rows = settings.shuffle(samples, np.random.RandomState(0))[:_MOST_SCORED]
         try:
             affinity.check_contrast(targets[rows], data.levels)
             score = Score(affinity, features, rows, targets[rows], loss.measure)
@@ -139,7 +137,7 @@ def fit_by_gradient(hasher, loss, data, settings, is_chunk=False):
             pass
     # Torch has gradients, and both libraries get their modes back. A context within, such
     # as torch.no_grad, restores the mode itself, unless an interrupt comes while it does.
-    with torch.enable_grad(), config_context():
+    with torch.enable_grad(), config_context(), one_thread():
         # The hash function.
         if hasher.module is not None:
             weights = before.get("module_state_")
@@ -155,32 +153,18 @@ def fit_by_gradient(hasher, loss, data, settings, is_chunk=False):
                 )
             else:
                 sizes = settings.layer_sizes, hasher.n_bits
-                with one_thread():
-                    weights = start_weights(features, samples, *sizes, hasher.init, rng)
+                weights = start_weights(features, samples, *sizes, hasher.init, rng)
             function = FeedForward(*weights, features, settings.dropout, rng)
         # The loss of a minibatch.
-        keep_freed_memory()
-        training = Training(
-            affinity,
-            targets,
-            data.levels,
-            affinity.gain_levels(data.levels),
-            hasher.n_bits,
-            settings.tanh_scale is not None,
-            settings.device,
-            rng,
-            before,
-        )
-        step, of_loss = loss.bind(training)
-        levels_of = None
-        if not loss.needs_classes:
-            levels_of = levels_of_pairs(affinity, data.levels, targets, settings.device)
+        on = affinity, targets, data.levels, before
+        batch_loss = MinibatchLoss(loss, settings, rng, *on)
+        levels_of = levels_of_pairs(affinity, data.levels, targets, settings.device)
 
         def draw(rows):
             return features.batch(rows), lambda: levels_of(rows), rows
 
         # Training. Callbacks see the hasher as it would be if training stopped now.
-        known = data.seen | {"affinity_": affinity.given} | of_loss
+        known = data.seen | {"affinity_": affinity.given} | batch_loss.fitted
         of_chunks = {
             "mean": features.mean,
             "unit": features.unit,
@@ -188,36 +172,21 @@ def fit_by_gradient(hasher, loss, data, settings, is_chunk=False):
             "declared_levels": data.declared_levels,
             "n_bits": hasher.n_bits,
         }
-        progress = Progress(
-            hasher,
-            data.X,
-            targets,
-            settings.max_iter,
-            "epoch",
-            function.fitted,
-            fitted=lambda state: known | state | {"_training_state_": of_chunks},
-        )
+
+        def fitted(state):
+            return known | state | {"_training_state_": of_chunks}
+
+        how = settings.max_iter, "epoch", function.fitted
+        progress = Progress(hasher, data.X, targets, *how, fitted=fitted)
         keeper = Keeper(score if hasher.early_descent else None, held_out, hasher)
-        minibatch_loss = MinibatchLoss(loss, step, settings, hasher.nested, rng)
+        how = settings, rng, keeper, progress, state.get("moments")
         with function.generators():
-            if score is not None:
-                with one_thread():
-                    score_before = score(function.module)
+            score_before = None if score is None else score(function.module)
             losses, optimizer = minimize(
-                function.module,
-                function.steps(),
-                draw,
-                samples,
-                minibatch_loss,
-                settings,
-                rng,
-                keeper,
-                progress,
-                state.get("moments"),
+                function.module, function.steps(), draw, samples, batch_loss, *how
             )
             if score is not None:
                 _warn_if_worse(score, score_before, function.module, kind)
-        fitted = progress.finish()
         # How training went, over all warm starts, and what later chunks go on from.
         scores, best = before.get("validation_scores_"), None
         if hasher.early_descent:
@@ -232,20 +201,11 @@ def fit_by_gradient(hasher, loss, data, settings, is_chunk=False):
             "best_validation_score_": best,
             "_training_state_": of_chunks | {"moments": moments},
         }
-        return fitted | history
+        return progress.finish() | history
 
 
 def minimize(
-    module,
-    steps,
-    draw,
-    samples,
-    batch_loss,
-    settings,
-    rng,
-    keeper,
-    progress,
-    moments=None,
+    module, steps, draw, samples, batch_loss, settings, rng, keeper, progress, moments=None
 ):
     """Train on some rows; the module then holds the weights that the keeper has kept.
 
@@ -301,16 +261,13 @@ def minimize(
     n_left, done = settings.max_iter, 0.0  # epochs, and the part of training
     descends = settings.learning_rate == "cosine"
     progress.kept = keeper.kept
-    with progress, one_thread(), config_context(**_TRUSTED):
+    with progress, config_context(**_TRUSTED):
         while n_left:
             progress.begin()
             n_batches = math.ceil(len(samples) / settings.batch_size)
             # A batch of one ranks nothing, and batch normalization fails on it.
             n_batches = max(1, min(n_batches, len(samples) // 2))
-            if settings.together is None:
-                order = samples[rng.permutation(len(samples))]
-            else:
-                order = settings.together.shuffle(samples, rng)
+            order = settings.shuffle(samples, rng)
             # Growth of tanh runs from 0 in the first epoch to 1 in the last one.
             growth = done / (1 - (1 - done) / n_left) if n_left > 1 else float(done > 0)
             total = torch.zeros((), device=settings.device)
@@ -351,7 +308,7 @@ def minimize(
             done += (1 - done) / n_left
             n_left -= 1
             is_stale = keeper.end_epoch(module, loss)
-            progress.told = f"loss = {loss:.6f}{keeper.describe()}"
+            progress.told = f"loss = {loss:.6f}{keeper.told}"
             if progress.end() or (is_stale and not descends):
                 break
             if is_stale:
@@ -367,31 +324,37 @@ class MinibatchLoss:
     Parameters
     ----------
     loss : BaseLoss
-        Named in errors.
-
-    step : callable
-        ``step(batch) -> scalar tensor``: the loss, bound to training data.
+        What is bound to the training data, see `Training`.
 
     settings : SimpleNamespace
-        Number of bits that a step keeps, scales of tanh, and the device.
-
-    nested : bool
-        Whether each step has a random number of leading bits.
+        Number of bits that a step keeps, whether these are nested, scales of tanh, and the
+        device.
 
     rng : RandomState
-        Draws the bits.
+        Draws the bits, and what the loss draws.
+
+    affinity, targets, levels, earlier : object
+        Training data.
+
+    Attributes
+    ----------
+    fitted : dict
+        Attributes that the fitted hasher keeps of the loss.
     """
 
-    def __init__(self, loss, step, settings, nested, rng):
-        self._loss, self._step = loss, step
-        self._settings, self._nested, self._rng = settings, nested, rng
+    def __init__(self, loss, settings, rng, affinity, targets, levels, earlier):
+        keep_freed_memory()
+        self._loss, self._settings, self._rng = loss, settings, rng
+        of_data = affinity, targets, levels, affinity.gain_levels(levels)
+        of_fit = settings.n_bits, settings.tanh_scale is not None, settings.device, rng
+        self._step, self.fitted = loss.bind(Training(*of_data, *of_fit, earlier))
 
     def __call__(self, activations, level_index, rows, progress):
         settings, both = self._settings, isinstance(activations, tuple)
         views = activations if both else [activations]
         # The bits that take part, drawn at random from all or from the leading ones.
         n_bits = n_leading = views[0].shape[1]
-        if self._nested:
+        if settings.nested:
             n_leading = self._rng.randint(min(n_bits, _SHORTEST_NESTED), n_bits + 1)
         n_kept, kept = settings.n_kept_bits[n_leading], None
         if n_kept < n_bits:
@@ -450,6 +413,9 @@ class Keeper:
     ----------
     losses, scores : list of float
         Losses and scores of the completed epochs.
+
+    told : str
+        What is printed after the loss of an epoch.
     """
 
     def __init__(self, score=None, held_out=None, params=None):
@@ -468,10 +434,12 @@ class Keeper:
         """Note the weights and the loss of an epoch; return whether to stop or descend."""
         # All facts in one step: an interrupt cannot leave half of an epoch.
         facts = {"losses": [*self.losses, loss]}
-        if not self._is_scored:
-            vars(self).update(**facts, _weights=deepcopy(module.state_dict()))
+        if self.score is None or (self._descends and self.held_out is not None):
+            told = "" if self.score is None else ", all samples"
+            vars(self).update(facts, told=told, _weights=deepcopy(module.state_dict()))
             return False
         score = self.score(module)
+        facts["told"] = f", validation score = {score:.6f}"
         improved = score >= self._best + self.params.tol
         facts["scores"] = [*self.scores, score]
         facts["_n_without"] = 0 if improved else self._n_without + 1
@@ -493,18 +461,6 @@ class Keeper:
     def restore(self, module):
         """Give the module the weights that were kept."""
         module.load_state_dict(self._weights)
-
-    def describe(self):
-        """Text to print after the loss of an epoch."""
-        if self.score is None:
-            return ""
-        if self._is_scored:
-            return f", validation score = {self.scores[-1]:.6f}"
-        return ", all samples"
-
-    @property
-    def _is_scored(self):
-        return self.score is not None and not (self._descends and self.held_out is not None)
 
 
 class Score:
@@ -551,10 +507,9 @@ class Score:
 def _warn_if_worse(score, before, module, kind):
     """Warn if training has made the codes of samples worse, or most of them equal."""
     n_samples = len(score.samples)
-    with one_thread():
-        after = score(module)
-        codes = score.transform(score.samples)
-        equal = score(None)  # what codes score that are all equal
+    after = score(module)
+    codes = score.transform(score.samples)
+    equal = score(None)  # what codes score that are all equal
     counts = np.unique(codes, axis=0, return_counts=True)[1]
     is_chance = after < equal + 0.01 * (1 - equal)
     samples = f"the score of {n_samples} {kind} samples"
@@ -570,7 +525,7 @@ def _warn_if_worse(score, before, module, kind):
     warn_caller(problem, ConvergenceWarning)
 
 
-def split_samples(data, n_held_out, rng, together=None):
+def split_samples(data, n_held_out, shuffle, rng):
     """Row indices for training and for validation, both ascending.
 
     Raises
@@ -578,29 +533,17 @@ def split_samples(data, n_held_out, rng, together=None):
     ValueError
         If either part is too small to rank anything.
     """
-    n_samples = data.targets.shape[0]
-    if n_held_out < 2 or n_samples - n_held_out < 2:
-        raise ValueError(
-            "early_descent=True with this validation_fraction would split "
-            f"{n_samples} samples into {n_samples - n_held_out} for training and "
-            f"{n_held_out} for validation; both need at least 2. Change "
-            "validation_fraction, or set early_descent=False."
-        )
-    if together is None:
-        order = rng.permutation(n_samples)
-    else:  # those that are held out need similar ones among them, too
-        order = together.shuffle(np.arange(n_samples), rng)
+    # Those that are held out need similar ones among them, too.
+    order = shuffle(np.arange(data.targets.shape[0]), rng)
     parts = np.sort(order[n_held_out:]), np.sort(order[:n_held_out])
     for part, name in zip(parts, ("training", "validation")):
-        try:
+        message = (
+            f"early_descent=True with this validation_fraction leaves {len(part)} samples "
+            f"for {name}, which cannot be ranked: {{}} More samples, another "
+            "validation_fraction or early_descent=False may help."
+        )
+        with errors_told(message):
             data.affinity.check_contrast(data.targets[part], data.levels)
-        except ValueError as error:
-            raise ValueError(
-                "early_descent=True with this validation_fraction leaves "
-                f"{len(part)} samples for {name}, which cannot be ranked: {error} "
-                "More samples, another validation_fraction or early_descent=False may "
-                "help."
-            ) from error
     return parts
 
 
@@ -612,7 +555,7 @@ def start_weights(features, samples, layer_sizes, n_bits, init, rng):
     if is_large and sp.issparse(features.X) and not layer_sizes:
         # Sparse rows stay sparse.
         X = features.X[samples]
-        projection = sparse_projection(X, features.mean, init, n_bits, rng)
+        projection = centered_projection(X, features.mean, init, n_bits, rng)
         projected = X @ projection - features.mean @ projection
         scale = np.sqrt(np.mean(projected**2)) or 1.0
         coef = weights_in_units(projection, features.unit) / scale

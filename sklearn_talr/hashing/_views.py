@@ -8,14 +8,9 @@ import scipy.sparse as sp
 from sklearn.utils import gen_batches
 
 from .._compat import num_samples
-from ..affinity import (
-    JudgmentAffinity,
-    SharedLabelAffinity,
-    fit_affinity,
-    resolve_affinity,
-)
+from ..affinity import JudgmentAffinity, SharedLabelAffinity, fit_affinity, resolve_affinity
 from ..affinity._similar_rows import SimilarRows
-from ._base import check_features
+from ._base import check_features, errors_told
 
 _PAIRS_PER_BLOCK = 2**22
 UNKNOWN = -1  # in place of the index of a level
@@ -27,13 +22,16 @@ class Views(NamedTuple):
     Parameters
     ----------
     X, X_query : {ndarray, CSR}
-        Features of items and of queries.
+        Features of items and of queries, or what teachers say of these.
 
     seen, seen_query : dict
         Fitted attributes that say which features were seen.
 
     pairs : Pairs
         Affinities of queries and items.
+
+    teacher, query_teacher : object, default=None
+        ``teacher.transform(X)`` makes of features what X is of training rows.
     """
 
     X: object
@@ -41,6 +39,13 @@ class Views(NamedTuple):
     seen: dict
     seen_query: dict
     pairs: object
+    teacher: object = None
+    query_teacher: object = None
+
+    def taught(self, X, X_query, teacher, query_teacher):
+        """The views as their teachers see them."""
+        seen, seen_query = ({"n_features_in_": rows.shape[1]} for rows in (X, X_query))
+        return Views(X, X_query, seen, seen_query, self.pairs, teacher, query_teacher)
 
 
 def check_views(hasher, X, y, X_query, y_query):
@@ -59,22 +64,21 @@ def check_views(hasher, X, y, X_query, y_query):
     """
     X, seen = check_features(hasher, X)
     affinity, same_rows, unjudged = hasher.affinity, X_query is None, None
+    if not same_rows:
+        with errors_told("X_query cannot be used: {}"):
+            X_query, seen_query = check_features(hasher, X_query)
     if same_rows and y_query is not None:
         raise ValueError(
             "y_query is passed to fit, but X_query is not. Pass the features of the "
             "queries as X_query."
         )
-    if same_rows and y is None:
+    elif same_rows and y is None:
         raise ValueError(
             f"{type(hasher).__name__} requires y to be passed, but the target y is None. "
             "Pass labels or judgments; or queries as X_query, of which row i belongs to "
             "row i of X."
         )
-    if not same_rows:
-        X_query, seen_query = _renamed(
-            "X_query cannot be used: {}", check_features, hasher, X_query
-        )
-    if same_rows:
+    elif same_rows:
         # Each row is an item and a query, which does not look for itself.
         affinity, targets, levels = fit_affinity(affinity, X, y)
         X_query, seen_query, targets_query = X, seen, targets
@@ -85,12 +89,9 @@ def check_views(hasher, X, y, X_query, y_query):
                 "y_query is passed to fit, but y is not. Pass targets of both."
             )
         affinity, targets = resolve_affinity(affinity, X, y)
-        targets_query = _renamed(
-            "y_query must be targets in the form of y: {} For judgments as y leave "
-            "y_query=None.",
-            affinity.check_targets,
-            y_query,
-        )
+        message = "y_query must be targets in the form of y: {}"
+        with errors_told(f"{message} For judgments as y leave y_query=None."):
+            targets_query = affinity.check_targets(y_query)
         if targets_query.shape[0] != X_query.shape[0]:
             raise ValueError(
                 "X_query and y_query must have the same number of samples, got "
@@ -107,10 +108,9 @@ def check_views(hasher, X, y, X_query, y_query):
                 "None. Pass the targets of the queries as y_query, or leave "
                 "affinity='auto' for judgments."
             )
-        judgments = _judgments(affinity, y, X.shape[0], X_query.shape[0])
-        affinity, unjudged = affinity.fit_clone(judgments), hasher.unjudged
-        targets_query, targets = judgments.T.tocsr(), np.arange(X.shape[0])
-        levels = affinity.levels_
+        targets_query = judgments_by_query(affinity, X, y, X_query)
+        affinity, unjudged = affinity.fit_clone(targets_query), hasher.unjudged
+        targets, levels = np.arange(X.shape[0]), affinity.levels_
     pairs = Pairs(affinity, targets_query, targets, levels, same_rows, unjudged)
     if not has_contrast(pairs):
         if unjudged == "ignore":
@@ -127,26 +127,11 @@ def check_views(hasher, X, y, X_query, y_query):
 
 
 def judgments_by_query(affinity, X, y, X_query):
-    """Judgments of items as `y` of `fit` has them, with a row for each query."""
-    if y is not None and not isinstance(affinity, JudgmentAffinity):
-        raise ValueError(
-            "y_query is None, so y must be judgments, with a row for each item and a "
-            "column for each query, as fit was given."
-        )
-    judgments = _judgments(affinity, y, num_samples(X), num_samples(X_query))
-    return judgments.T.tocsr()
+    """Judgments of items, with a row for each query, from `y` as `fit` has it.
 
-
-def _renamed(message, check, *args):
-    """Result of a check, whose errors name the side of the queries."""
-    try:
-        return check(*args)
-    except (ValueError, TypeError) as error:
-        raise type(error)(message.format(error)) from error
-
-
-def _judgments(affinity, y, n_items, n_queries):
-    """Checked judgments; without any row i of the queries belongs to row i of the items."""
+    Without `y` row i of the queries belongs to row i of the items.
+    """
+    n_items, n_queries = num_samples(X), num_samples(X_query)
     if y is None:
         if n_items != n_queries:
             raise ValueError(
@@ -155,13 +140,18 @@ def _judgments(affinity, y, n_items, n_queries):
                 "y_query."
             )
         return sp.eye_array(n_items, dtype=np.int64, format="csr")
+    if not isinstance(affinity, JudgmentAffinity):
+        raise ValueError(
+            "y_query is None, so y must be judgments, with a row for each item and a "
+            "column for each query, as fit was given."
+        )
     if np.shape(y) != (n_items, n_queries):
         raise ValueError(
             "Without y_query y must be judgments, with a row for each row of X and a "
             f"column for each row of X_query: shape ({n_items}, {n_queries}), got "
             f"{np.shape(y)}. Labels of items need labels of queries as y_query."
         )
-    return affinity.check_targets(y)
+    return affinity.check_targets(y).T.tocsr()
 
 
 class Pairs:
@@ -188,7 +178,6 @@ class Pairs:
 
     def __init__(self, affinity, y_query, y_item, levels, same_rows=False, unjudged=None):
         self.affinity, self.levels = affinity, levels
-        self.gain_levels = affinity.gain_levels(levels)
         self.n_items, self.n_queries = y_item.shape[0], y_query.shape[0]
         self.same_rows, self.ignores_unjudged = same_rows, unjudged == "ignore"
         self._y_query, self._y_item = y_query, y_item
@@ -243,17 +232,19 @@ class Pairs:
             index[queries[:, None] == items] = UNKNOWN
         return index
 
+    def blocks(self, queries):
+        """Yield `level_index` of some queries and all items, some queries at a time."""
+        items, n_rows = np.arange(self.n_items), max(1, _PAIRS_PER_BLOCK // self.n_items)
+        for rows in gen_batches(len(queries), n_rows):
+            yield self.level_index(queries[rows], items)
+
     def grades(self, queries):
         """Affinities of some queries, a CSR of floats of shape (n_queries, n_items)."""
         if self.judgments is not None:
             return sp.csr_array(self.judgments[queries], dtype=np.float64)
-        items, n_rows = np.arange(self.n_items), max(1, _PAIRS_PER_BLOCK // self.n_items)
         levels = np.asarray(self.levels, dtype=np.float64)
-        blocks = [
-            sp.csr_array(levels[np.maximum(self.level_index(queries[rows], items), 0)])
-            for rows in gen_batches(len(queries), n_rows)
-        ]
-        return sp.vstack(blocks, format="csr")
+        blocks = (levels[np.maximum(index, 0)] for index in self.blocks(queries))
+        return sp.vstack(list(map(sp.csr_array, blocks)), format="csr")
 
     def relevant(self, queries):
         """Relevant items of some queries, a CSR of ones of shape (n_queries, n_items)."""
@@ -295,13 +286,9 @@ class Pairs:
 
 def has_contrast(pairs):
     """Whether any two known pairs differ in their affinity."""
-    smallest, largest = len(pairs.levels), 0
-    items, n_rows = np.arange(pairs.n_items), max(1, _PAIRS_PER_BLOCK // pairs.n_items)
-    for rows in gen_batches(pairs.n_queries, n_rows):
-        index = pairs.level_index(np.arange(rows.start, rows.stop), items)
-        known = index >= 0
-        smallest = min(smallest, index.min(where=known, initial=len(pairs.levels)))
-        largest = max(largest, index.max(where=known, initial=0))
-        if largest > smallest:
+    found = set()
+    for index in pairs.blocks(np.arange(pairs.n_queries)):
+        found.update(np.flatnonzero(np.bincount(index[index >= 0])))
+        if len(found) > 1:
             return True
     return False

@@ -27,13 +27,10 @@ from ..affinity import SharedLabelAffinity
 from ..affinity._similar_rows import SimilarRows, units_of_features
 from ._model import (
     KERNELS,
-    center_of,
     fit_model,
     line_of_labels,
-    measured_from,
     sums_of_kernels,
     temperature_of_classes,
-    typical_gammas,
 )
 from ._samples import distinct_samples
 
@@ -317,20 +314,7 @@ class KernelRidgeClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimat
         X, y, sample_weight, groups = map(as_numpy, (X, y, sample_weight, groups))
         X, seen = validate_aside(self, X, dtype=_DTYPES, accept_sparse="csr")
         # Targets as indicators.
-        if y is None:
-            raise ValueError(
-                "KernelRidgeClassifierCV requires y to be passed, but the target y is None."
-            )
-        refuse_missing(y)
-        assert_all_finite(y, input_name="y")
-        check_classification_targets(y)
-        kind = type_of_target(y)
-        if kind == "multiclass-multioutput":
-            raise ValueError(
-                "y must be one class for each sample, or 0/1 label indicators, got several "
-                "columns of classes."
-            )
-        multilabel = kind == "multilabel-indicator"
+        multilabel = kind_of_classes(self, y) == "multilabel-indicator"
         if multilabel:
             Y = check_array(y, accept_sparse="csr", dtype=np.float64)
             Y = y = ((Y.toarray() if sp.issparse(Y) else Y) > 0).astype(np.float64)
@@ -370,28 +354,18 @@ class KernelRidgeClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimat
                 "groups has one group only, and without it no sample is left. Pass at "
                 "least 2."
             )
-        mean, units = center_of(samples.X, self.kernel), None
+        units = None
         if self.kernel == "rbf":
             affinity = SharedLabelAffinity(binary=True)
             similar = SimilarRows(affinity, samples.Y > 0, np.array([0, 1]))
             units = units_of_features(samples.X, np.arange(len(samples.Y)), similar)
-        samples = samples._replace(X=measured_from(samples.X, mean, units))
         rng = independent_random_state(self.random_state)
-        gammas = _grid(self.gammas, "gammas")
-        if gammas is None:
-            gammas = typical_gammas(samples.X, self.kernel, rng)
         progress = Progress(self, X, y, None, "candidate")
+        calibrate = line_of_labels if multilabel else temperature_of_classes
+        grids = _grid(self.gammas, "gammas"), _grid(self.alphas, "alphas")
+        how = self.kernel, units, *grids, self.n_components
         try:
-            model = fit_model(
-                samples,
-                self.kernel,
-                gammas,
-                _grid(self.alphas, "alphas"),
-                self.n_components,
-                line_of_labels if multilabel else temperature_of_classes,
-                rng,
-                progress,
-            )
+            model = fit_model(samples, calibrate, rng, progress, *how)
         except MemoryError as error:
             raise MemoryError(
                 "The kernel does not fit into memory. Pass a smaller n_components."
@@ -401,18 +375,9 @@ class KernelRidgeClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimat
         if multilabel:
             certain += _CERTAIN * (samples.Y == 1).all(axis=0)
             certain -= _CERTAIN * (samples.Y == 0).all(axis=0)
-        fitted = seen | {
-            "classes_": classes,
-            "multilabel_": multilabel,
-            "gamma_": float(model.gamma),
-            "alpha_": float(model.alpha),
-            "temperature_": 1 / model.slope,
-            "mean_": mean,
-            "units_": units,
-            "components_": model.components,
-            "dual_coef_": model.slope * model.ridge.coef,
-            "intercept_": model.slope * model.ridge.intercept + model.offset,
-        }
+        fitted = seen | model.fitted
+        fitted |= {"classes_": classes, "multilabel_": multilabel}
+        fitted |= {"alpha_": float(model.alpha), "temperature_": 1 / model.slope}
         fitted["dual_coef_"][:, certain != 0] = 0
         fitted["intercept_"][certain != 0] = certain[certain != 0]
 
@@ -431,7 +396,7 @@ class KernelRidgeClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimat
                     "in one sample or group only, whose leave-one-out probabilities know "
                     "nothing of them. Pass more samples of them, or leave them out."
                 )
-            logits = model.slope * model.leave_out() + model.offset
+            logits = model.leave_out()
             logits[:, certain != 0] = certain[certain != 0]
             logits = logits[samples.index]
             unweighted = np.flatnonzero(samples.index < 0)
@@ -457,6 +422,24 @@ class KernelRidgeClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimat
         tags.classifier_tags.multi_label = True
         tags.input_tags.sparse = True
         return tags
+
+
+def kind_of_classes(estimator, y):
+    """Type of target of classes or of label indicators, or ValueError."""
+    if y is None:
+        name = type(estimator).__name__
+        raise ValueError(f"{name} requires y to be passed, but the target y is None.")
+    refuse_missing(y)
+    assert_all_finite(y, input_name="y")
+    check_classification_targets(y)
+    kind = type_of_target(y)
+    if kind == "multiclass-multioutput":
+        raise ValueError(
+            "y must be one class for each sample, or 0/1 label indicators, got several "
+            "columns of classes. Pass one column, or indicators of all classes, as "
+            "OneHotEncoder().fit_transform(y) gives them."
+        )
+    return kind
 
 
 def _grid(values, name):

@@ -1,5 +1,7 @@
 """One fit: choose the kernel coefficient and the penalty, then solve for all samples."""
 
+from contextlib import suppress
+from functools import partial
 from itertools import pairwise
 from types import SimpleNamespace
 
@@ -187,7 +189,17 @@ _BLOCK = 2**23  # numbers of a block of a kernel
 _MOST_ERROR = 5e-4  # of an output
 
 
-def fit_model(samples, kernel, gammas, alphas, n_components, calibrate, rng, progress):
+def fit_model(
+    samples,
+    calibrate,
+    rng,
+    progress,
+    kernel="rbf",
+    units=None,
+    gammas=None,
+    alphas=None,
+    n_components=None,
+):
     """Choose the parameters and fit all samples.
 
     Both parameters are chosen by the likelihood of samples that were left out of a
@@ -200,19 +212,6 @@ def fit_model(samples, kernel, gammas, alphas, n_components, calibrate, rng, pro
     samples : DistinctSamples
         All samples of weight above 0.
 
-    kernel : str
-        Name of the kernel.
-
-    gammas : ndarray of shape (n_gammas,)
-        Coefficients of the kernel to choose from, in ascending order.
-
-    alphas : ndarray of shape (n_alphas,) or None
-        Penalties to choose from, in ascending order. None means multiples of the typical
-        variance of the kernel.
-
-    n_components : int or None
-        How many samples are components. None means as many as seconds allow.
-
     calibrate : callable
         ``calibrate(scores, Y, weights) -> loss, slope, offset``.
 
@@ -222,46 +221,60 @@ def fit_model(samples, kernel, gammas, alphas, n_components, calibrate, rng, pro
     progress : Progress
         Told of each pair of parameters that is tried.
 
+    kernel : str, default="rbf"
+        Name of the kernel.
+
+    units : ndarray, default=None
+        Units of the features, see `in_units`; None: features are taken as they are.
+
+    gammas : ndarray of shape (n_gammas,), default=None
+        Coefficients of the kernel to choose from, in ascending order. None means typical
+        ones.
+
+    alphas : ndarray of shape (n_alphas,), default=None
+        Penalties to choose from, in ascending order. None means multiples of the typical
+        variance of the kernel.
+
+    n_components : int, default=None
+        How many samples are components. None means as many as seconds allow.
+
     Returns
     -------
     model : SimpleNamespace
-        ``gamma``, ``alpha``, ``slope`` and ``offset``; ``ridge``, the regression;
-        ``components``, samples that others are compared with, or unit vectors for linear
-        functions; and ``leave_out() -> scores`` of samples that were left out.
+        ``gamma``, ``alpha`` and ``slope``; ``fitted``, attributes by which
+        `sums_of_kernels` predicts; and ``leave_out() -> outputs`` of samples that were left
+        out.
 
     Raises
     ------
     ValueError
         If no penalty has a solution.
     """
+    center = center_of(samples.X, kernel)
+    samples = samples._replace(X=measured_from(samples.X, center, units))
     X, n_samples = samples.X, len(samples.Y)
+    gammas = typical_gammas(X, kernel, rng) if gammas is None else gammas
 
     def kernel_with(X, components, gamma):
         exact = (each.astype(np.float64, copy=False) for each in (X, components))
         return kernel_between(*exact, kernel, gamma)
 
-    def judge(gamma, alpha, judged, n_fitted, fit):
+    def judge(regression, gamma, alpha, K, judged, n_fitted):
         """A regression, and how likely targets are that were left out."""
         progress.begin()
         found = SimpleNamespace(loss=np.inf, gamma=gamma, alpha=alpha)
-        try:
-            found.ridge, left_out = fit()
-        except np.linalg.LinAlgError:  # without a solution it is never chosen
-            pass
-        else:
-            how = left_out, judged.Y, judged.weights
+        with suppress(np.linalg.LinAlgError):  # without a solution it is never chosen
+            found.ridge = regression(alpha)
+            how = found.ridge.leave_out(K, judged), judged.Y, judged.weights
             found.loss, found.slope, found.offset = calibrate(*how)
         point = f"gamma = {gamma:.4g}, alpha = {alpha:.4g}"
         progress.told = f"{n_fitted} samples, {point}, loss = {found.loss:.6f}"
         progress.end()
         return found
 
-    def judge_exact(K, gamma, alpha, samples):
-        def fit():
-            ridge = ExactRidge(K, samples, alpha)
-            return ridge, ridge.left_out
-
-        return judge(gamma, alpha, samples, len(samples.Y), fit)
+    def judge_exact(gamma, alpha, K, samples):
+        how = gamma, alpha, K, samples, len(samples.Y)
+        return judge(partial(ExactRidge, K, samples), *how)
 
     # Both parameters, by some samples. Penalties are in units of the mean of the diagonal
     # of the weighted and centered kernel.
@@ -282,7 +295,7 @@ def fit_model(samples, kernel, gammas, alphas, n_components, calibrate, rng, pro
                 )
             kernels[gamma] = K, _ALPHAS * variance if alphas is None else alphas
         K, penalties = kernels[gamma]
-        return judge_exact(K, gamma, penalties[point[1]], some)
+        return judge_exact(gamma, penalties[point[1]], K, some)
 
     sizes = len(gammas), len(_ALPHAS if alphas is None else alphas)
     start = sizes[0] // 2, min(_FIRST_ALPHA, sizes[1] - 1)
@@ -308,51 +321,51 @@ def fit_model(samples, kernel, gammas, alphas, n_components, calibrate, rng, pro
         )
         gram = Gram(blocks, samples, kernel_with(components, components, gamma))
         judged = samples.take(_some_groups(samples.groups, _N_JUDGED, rng))
-        K = kernel_with(judged.X, components, gamma)
+        how = kernel_with(judged.X, components, gamma), judged, n_samples
 
         def evaluate_all(point):
-            alpha = penalties[point[0]]
-
-            def fit():
-                ridge = ComponentRidge(gram, alpha)
-                return ridge, ridge.leave_out(K, judged)
-
-            return judge(gamma, alpha, judged, n_samples, fit)
+            return judge(partial(ComponentRidge, gram), gamma, penalties[point[0]], *how)
 
         _, best = climb(evaluate_all, (place,), (len(penalties),))
     elif n_samples > _N_SEARCHED:
-        K = kernel_with(X, X, gamma)
-        fits = (
-            judge_exact(K, gamma, alpha, samples)
-            for alpha in penalties[max(0, place - 1) : place + 1]
-        )
+        how = kernel_with(X, X, gamma), samples
+        least = max(0, place - 1)
+        fits = (judge_exact(gamma, each, *how) for each in penalties[least : place + 1])
         best = min(fits, key=lambda found: found.loss)
         while not np.isfinite(best.loss) and place + 1 < len(penalties):  # too singular
             place += 1
-            best = judge_exact(K, gamma, penalties[place], samples)
+            best = judge_exact(gamma, penalties[place], *how)
     if not np.isfinite(best.loss):
         raise ValueError(
             "The kernel is too singular for all alphas. Pass larger alphas, or leave them "
             "to alphas=None."
         )
 
-    ridge = best.ridge  # a function that knew the model would keep it from being freed
+    # A function that knew the model would keep it from being freed.
+    ridge, slope, offset = best.ridge, best.slope, best.offset
 
     def leave_out():
         if components is X:
-            return ridge.left_out
+            return slope * ridge.left_out + offset
         scores = np.empty(samples.Y.shape)
         for rows in _whole_groups(samples.groups, len(ridge.coef)):
             part = samples.take(rows)
-            K = kernel_with(part.X, components, gamma)
-            scores[rows] = ridge.leave_out(K, part)
-        return scores
+            scores[rows] = ridge.leave_out(kernel_with(part.X, components, gamma), part)
+        return slope * scores + offset
 
-    best.components, best.leave_out = components, leave_out
+    best.leave_out = leave_out
+    best.fitted = {
+        "gamma_": float(gamma),
+        "mean_": center,
+        "units_": units,
+        "components_": components,
+        "dual_coef_": slope * ridge.coef,
+        "intercept_": slope * ridge.intercept + offset,
+    }
     return best
 
 
-def sums_of_kernels(X, fitted, kernel):
+def sums_of_kernels(X, fitted, kernel="rbf"):
     """Outputs of a fitted regression for some samples, float64.
 
     Single precision serves where it gives three digits after the point. Squared distances
@@ -416,9 +429,6 @@ def _whole_groups(groups, n_components):
     return [np.arange(start, end) for start, end in pairwise(edges)]
 
 
-_KERNEL = "rbf"
-
-
 class LeftOutRegression(CallbackSupportMixin):
     """Regression of several numbers by the Gaussian kernel.
 
@@ -471,18 +481,11 @@ class LeftOutRegression(CallbackSupportMixin):
         """
         progress = Progress(self, X, Y, None, "candidate")
         samples = distinct_samples(X, Y, np.ones(X.shape[0]), None)
-        self.mean_, self.units_ = center_of(samples.X, _KERNEL), units
-        samples = samples._replace(X=measured_from(samples.X, self.mean_, units))
-        gammas = typical_gammas(samples.X, _KERNEL, rng)
-        how = gammas, None, None, squared_error, rng, progress
-        model = fit_model(samples, _KERNEL, *how)
+        model = fit_model(samples, squared_error, rng, progress, units=units)
         progress.finish({})
-        self.gamma_ = float(model.gamma)
-        self.components_ = model.components
-        self.dual_coef_ = model.ridge.coef
-        self.intercept_ = model.ridge.intercept
+        vars(self).update(model.fitted)
         return model.leave_out()[samples.index]
 
     def transform(self, X):
         """Predict the numbers of samples, shape (n_samples, n_outputs), float64."""
-        return sums_of_kernels(X, vars(self), _KERNEL)
+        return sums_of_kernels(X, vars(self))

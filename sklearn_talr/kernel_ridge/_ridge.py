@@ -80,6 +80,10 @@ class ExactRidge:
         self.coef = s[:, None] * beta
         self.intercept = mean - column_means @ self.coef
 
+    def leave_out(self, K, samples):
+        """Predict the samples of the fit by regressions without their groups."""
+        return self.left_out
+
 
 class Gram:
     """Sums over all samples that a regression on fewer components follows from.

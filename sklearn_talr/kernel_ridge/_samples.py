@@ -41,13 +41,8 @@ class DistinctSamples(NamedTuple):
 
     def take(self, rows):
         """Some of the samples, in ascending order, without their index."""
-        return self._replace(
-            X=self.X[rows],
-            Y=self.Y[rows],
-            weights=self.weights[rows],
-            groups=self.groups[rows],
-            index=np.arange(len(rows)),
-        )
+        parts = (of_all[rows] for of_all in (self.X, self.Y, self.weights, self.groups))
+        return DistinctSamples(*parts, np.arange(len(rows)))
 
 
 def distinct_samples(X, Y, weights, groups):
@@ -62,17 +57,13 @@ def distinct_samples(X, Y, weights, groups):
     counted = np.flatnonzero(weights)
     X, Y, weights = X[counted], Y[counted], weights[counted]
     keys = _row_keys(X)
-    numbers = np.zeros(len(keys))
     if groups is not None:
         numbers = np.unique(groups[counted], return_inverse=True)[1]
-    order = np.lexsort((keys, numbers))
-    starts = _starts(keys[order]) | _starts(numbers[order])
-    positions = np.empty(len(order), dtype=np.intp)
-    positions[order] = np.cumsum(starts) - 1
+        keys += len(keys) * numbers  # samples of one group beside each other
+    _, first, positions = np.unique(keys, return_index=True, return_inverse=True)
     index[counted] = positions
-    first = order[starts]
     total = np.bincount(positions, weights)
-    members = sp.csr_matrix((weights, (positions, np.arange(len(order)))))
+    members = sp.csr_matrix((weights, (positions, np.arange(len(keys)))))
     Y = (members @ Y) / total[:, None]
     groups = np.arange(len(first)) if groups is None else numbers[first]
     return DistinctSamples(X[first], Y, total, groups, index)
@@ -89,10 +80,5 @@ def _row_keys(X):
         for start, end in pairwise(part.indptr):
             row = places[start:end].tobytes() + values[start:end].tobytes()
             digests.append(blake2b(row, digest_size=_DIGEST_SIZE).digest())
-    digests = np.frombuffer(b"".join(digests), dtype=np.dtype((np.void, _DIGEST_SIZE)))
+    digests = np.array(digests, dtype=(np.void, _DIGEST_SIZE))
     return np.unique(digests, return_inverse=True)[1]
-
-
-def _starts(ordered):
-    """Where another value begins in an ordered array."""
-    return np.r_[True, ordered[1:] != ordered[:-1]]

@@ -41,8 +41,8 @@ def test_outputs_are_those_of_the_functions_and_learn_what_can_be_told_apart():
     codes[:, 1] = -1
     codes[:, 2] = np.where(X @ [1, 2, -1] > 0.5, 1, -1)
     svms.fit(codes)
-    coef, intercept = svms.functions()
-    np.testing.assert_array_equal(svms.outputs, np.where(X @ coef + intercept > 0, 1, -1))
+    outputs = np.where(X @ svms.coef + svms.intercept > 0, 1, -1)
+    np.testing.assert_array_equal(svms.outputs, outputs)
     np.testing.assert_array_equal(svms.outputs[:, :2], codes[:, :2])
     assert np.mean(svms.outputs[:, 2] == codes[:, 2]) > 0.9
 

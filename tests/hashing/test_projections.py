@@ -7,9 +7,9 @@ from sklearn.decomposition import PCA
 
 from sklearn_talr.hashing import ITQHasher, _linear
 from sklearn_talr.hashing._linear import (
+    centered_projection,
     itq_projection,
     pca_projection,
-    sparse_projection,
 )
 
 
@@ -80,7 +80,7 @@ def test_a_large_sparse_matrix_is_projected_as_a_dense_one(kind, monkeypatch):
     dense_rows = X.toarray() - mean
 
     def projected():
-        return dense_rows @ sparse_projection(X, mean, kind, 8, np.random.RandomState(0))
+        return dense_rows @ centered_projection(X, mean, kind, 8, np.random.RandomState(0))
 
     dense = projected()
     monkeypatch.setattr(_linear, "_MOST_DENSE_CELLS", 1000)

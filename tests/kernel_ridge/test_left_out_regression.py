@@ -11,7 +11,6 @@ from sklearn_talr.kernel_ridge._model import (
     LeftOutRegression,
     fit_model,
     squared_error,
-    typical_gammas,
 )
 from sklearn_talr.kernel_ridge._samples import distinct_samples
 
@@ -34,8 +33,7 @@ def rng():
 
 def chosen_penalty(X, Y):
     samples = distinct_samples(X, Y, np.ones(len(X)), None)
-    gammas = typical_gammas(samples.X, "rbf", rng())
-    model = fit_model(samples, "rbf", gammas, None, None, squared_error, rng(), Progress())
+    model = fit_model(samples, squared_error, rng(), Progress())
     return model.gamma, model.alpha
 
 

@@ -116,7 +116,6 @@ def test_sizes_and_levels(pairs, expected):
     assert pairs.levels[0] == 0
     assert np.all(np.diff(pairs.levels) > 0)
     assert set(np.unique(expected)) <= {-1, *pairs.levels.tolist()}
-    assert len(pairs.gain_levels) == len(pairs.levels)
 
 
 @every_case

@@ -87,11 +87,11 @@ class TestBatches:
         X, labels, _ = many
         settings = settings_for(TALRHasher(), X, labels)
         assert settings.batch_size == 256
-        assert settings.together is not None
+        assert settings.few_similar
         assert settings_for(TALRHasher(batch_size=40), X, labels).batch_size == 40
         settings = settings_for(TALRHasher(), *few_digits)
         assert settings.batch_size == 32  # with three of each digit
-        assert settings.together is None
+        assert not settings.few_similar
 
     def test_hold_similar_samples(self, many):
         n_similar = []
@@ -108,8 +108,8 @@ class TestBatches:
         hasher = TALRHasher(8, early_descent=True)
         loss = loss_of(hasher.loss)
         data = check_data(hasher, loss, many[0], many[1])
-        together = settings_of(hasher, loss, data).together
-        _, held_out = split_samples(data, 120, np.random.RandomState(0), together)
+        shuffle = settings_of(hasher, loss, data).shuffle
+        _, held_out = split_samples(data, 120, shuffle, np.random.RandomState(0))
         sizes = np.unique(many[1][held_out], return_counts=True)[1]
         assert np.mean(sizes > 1) > 0.9
 

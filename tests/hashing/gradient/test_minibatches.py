@@ -1,5 +1,7 @@
 """Minibatches: the bits that take part, and the scale of tanh."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
@@ -14,7 +16,7 @@ from sklearn_talr.losses._tie_aware import loss_of
 
 def batches_of(nested=False, **params):
     """A loss of minibatches, and the batches that it gives to its step."""
-    hasher, seen = small(**params), []
+    hasher, seen = small(nested=nested, **params), []
     data = TrainingData(np.empty((30, 3)), None, LabelAffinity(), None, {})
     settings = settings_of(hasher, loss_of(hasher.loss), data)
 
@@ -22,7 +24,9 @@ def batches_of(nested=False, **params):
         seen.append(batch)
         return batch.activations.sum()
 
-    return MinibatchLoss(None, step, settings, nested, np.random.RandomState(0)), seen
+    loss = SimpleNamespace(bind=lambda training: (step, {}))
+    how = settings, np.random.RandomState(0), LabelAffinity(), None, None, {}
+    return MinibatchLoss(loss, *how), seen
 
 
 class TestBits:
