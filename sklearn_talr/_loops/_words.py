@@ -267,6 +267,35 @@ def sum_rows(words, rows, sums):
 
 
 @compiled
+def round_axes(products, steps, widths, bits):
+    """Bits of the intervals of equal width about 0 that rows are in along axes.
+
+    Parameters
+    ----------
+    products : ndarray of shape (n_rows, n_axes), dtype float32
+        How far along each axis a row is.
+
+    steps : ndarray of shape (n_axes,), dtype float32
+        Width of an interval.
+
+    widths : ndarray of shape (n_axes,), dtype int64
+        Bits of each axis, which has a power of two of intervals.
+
+    bits : ndarray of shape (n_rows, n_bits), dtype uint8
+        Receives the bits, the lowest of each axis first.
+    """
+    for row in range(len(products)):
+        bit = 0
+        for axis in range(len(widths)):
+            half = 1 << (widths[axis] - 1)
+            interval = np.floor(products[row, axis] / steps[axis]) + half
+            level = int(min(max(interval, 0), 2 * half - 1))
+            for place in range(widths[axis]):
+                bits[row, bit + place] = level >> place & 1
+            bit += widths[axis]
+
+
+@compiled
 def measure_axes(data, lengths, along, is_last, squares, products):
     """Squared lengths of what codes stand for whose bits are steps along axes.
 

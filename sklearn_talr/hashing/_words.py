@@ -27,6 +27,7 @@ _SHARE_ANEW, _WORDS_ANEW = 0.25, 4  # words of eight bits in each round, at most
 _N_NEIGHBORS, _LEAST_GAIN = 10, 0.003  # that factors by cosines have to find more
 _LEAST_COSINE = 0.01
 _TINY = np.finfo(np.float32).tiny
+_LEAST_NORM = 1e-100  # whose square is a number
 
 
 class Frame(NamedTuple):
@@ -255,13 +256,15 @@ class Model:
     def bits_of(self, rows):
         """Bits of directions."""
         if self.word_size == 1 and self.factors.firsts is not None:
+            from .._loops._words import round_axes
+
             firsts = self.factors.firsts
             halves, widths = self.vectors[firsts], np.diff(firsts, append=self.n_bits)
             squares = np.maximum(np.einsum("ij,ij->i", halves, halves), _TINY)
+            bits = np.empty((len(rows), self.n_bits), dtype=np.uint8)
             # Inner products with half of a step, over what a step has
-            levels = levels_of(_products(rows, halves), 2 * squares, widths)
-            places = (np.arange(self.n_bits) - np.repeat(firsts, widths)).astype(np.uint8)
-            return np.repeat(levels.astype(np.uint8), widths, axis=1) >> places & 1
+            round_axes(_products(rows, halves), 2 * squares, widths, bits)
+            return bits
         if self.word_size == 1:
             signs = np.where(
                 _products(rows, self.vectors) > 0, np.float32(1), np.float32(-1)
@@ -303,11 +306,6 @@ class Table:
             how = self._table, self._squares, words[part], n_rounds, n_sweeps, share, anew
             n_changed += search_words(products, *how)
         return n_changed
-
-
-def levels_of(products, steps, n_bits):
-    """Which of the 2**n_bits intervals of equal width about 0 products are in, from 0."""
-    return np.clip(np.floor(products / steps) + 2 ** (n_bits - 1), 0, 2**n_bits - 1)
 
 
 def improve_signs(rows, vectors, gram, signs, n_rounds, n_sweeps):
@@ -364,10 +362,14 @@ def scaled(X, metric):
     X = X.toarray() if sp.issparse(X) else np.asarray(X)
     if metric != "cosine":
         return X
-    X = X.astype(np.float64, copy=False)  # cosines of rows far from the origin are near 1
-    largest = np.abs(X).max(axis=1, keepdims=True)
-    X = X / np.where(largest > 0, largest, 1)  # so that no square is 0 or infinite
-    X /= np.maximum(_norms(X), _TINY)[:, None]
+    X = np.array(X, dtype=np.float64)  # cosines of rows far from the origin are near 1
+    norms = _norms(X)
+    is_extreme = ~((norms > _LEAST_NORM) & (norms < 1 / _LEAST_NORM))
+    if is_extreme.any():  # so that no square is 0 or infinite
+        largest = np.abs(X[is_extreme]).max(axis=1, keepdims=True)
+        X[is_extreme] /= np.where(largest > 0, largest, 1)
+        norms[is_extreme] = _norms(X[is_extreme])
+    X /= np.maximum(norms, _TINY)[:, None]
     return X
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.linalg
 
 from ._linear import itq_projection, nearest_orthogonal
-from ._words import Model, Table, cosines_of, improve_signs, in_threads, levels_of
+from ._words import Model, Table, cosines_of, improve_signs, in_threads
 
 _ROWS_TO_START_FROM = 10_000
 _LLOYD_STEPS = 3
@@ -109,7 +109,8 @@ def _fit_axes(frame, rows, n_bits, rng):
         rotation = nearest_orthogonal(rng.standard_normal((n_axes, n_axes)))
         for _ in range(_ROTATIONS):
             rotated = projected @ rotation.astype(np.float32)
-            levels = levels_of(rotated, step, width) - (2**width - 1) / 2
+            half = 2 ** (width - 1)
+            levels = np.clip(np.floor(rotated / step), -half, half - 1) + 0.5
             rotation = nearest_orthogonal(projected.T @ levels)
         axes[:, own] = axes[:, own] @ rotation
     steps = _STEPS[widths] * np.sqrt(np.mean((fitted @ axes) ** 2, axis=0))
