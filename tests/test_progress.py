@@ -163,8 +163,6 @@ def test_ctrl_c_elsewhere_leaves_what_was(estimator, few_digits, monkeypatch):
 
 def test_verbose_prints_each_task(case, capsys):
     estimator, X, y = case
-    if not hasattr(estimator, "verbose"):
-        pytest.skip("has no verbose")
     estimator.set_params(verbose=True).fit(X, y)
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == n_tasks_of(estimator) > 1

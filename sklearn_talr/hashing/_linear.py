@@ -125,6 +125,9 @@ class ITQHasher(_ProjectionHasher):
     n_bits : int, default=32
         Number of bits, at least 1.
 
+    verbose : bool, default=False
+        Print the number of each iteration.
+
     random_state : int, RandomState instance or None, default=None
         Draws the first rotation.
 
@@ -160,6 +163,16 @@ class ITQHasher(_ProjectionHasher):
     """
 
     _projection, _n_iter = "itq", _ITQ_ITERATIONS
+    _parameter_constraints: dict = {
+        **_ProjectionHasher._parameter_constraints,
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self, n_bits: int = 32, *, verbose: bool = False, random_state: Seed = None
+    ) -> None:
+        super().__init__(n_bits, random_state=random_state)
+        self.verbose = verbose
 
 
 # Projections take centered features, the number of bits, a RandomState and perhaps the
