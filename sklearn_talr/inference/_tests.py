@@ -497,8 +497,11 @@ def max_t_p_values(values, strata, n_resamples, random_state):
             drawn = _hall_statistics(counts, values[0][:, some], strata, 0.0 * mean[some])
             needed = observed[some] - np.float32(_SINGLE)
             count_reached(drawn, needed, largest, n_reached[block])
-        p_values = (n_reached + 1) / (n_resamples + 1)
-        of_kind[order] = np.maximum.accumulate(p_values[::-1])[::-1]
+        found = (n_reached + 1) / (n_resamples + 1)
+        of_kind[order] = np.maximum.accumulate(found[::-1])[::-1]
+        # Without spread: the share of patterns of equal signs, by Bonferroni's method
+        least = min(1.0, n_pairs * 2.0 ** (1 - strata.n))
+        of_kind[observed == np.inf] = max(found[-1], least)
     return p_value
 
 

@@ -142,6 +142,18 @@ def test_max_t_of_equal_systems_and_of_one_query_that_differs():
     assert (found() == 1 / 2001).all()
 
 
+def test_max_t_of_a_mean_without_spread_in_few_queries():
+    """All signs are equal by chance in 2 of 2**n patterns, in any of the pairs."""
+    rng = np.random.default_rng(0)
+    for n, n_pairs, p_value in [(10, 45, 45 / 2**9), (6, 45, 1), (10, 1, 1 / 2**9)]:
+        differences = rng.normal(size=(n, n_pairs))
+        differences[:, 0] = -0.5
+        samples = make_strata(None, n), 2000, np.random.RandomState(0)
+        found = max_t_p_values([differences], *samples)[0]
+        assert found[0] == pytest.approx(p_value)
+        assert n_pairs == 1 or found[1:].min() < 0.9  # others are as they were
+
+
 @settings(deadline=None)
 @given(st.integers(1, 9), st.integers(0, 2**32 - 1), st.floats(0, 1))
 def test_two_systems_share_a_tier_just_if_they_are_not_separated(n, seed, share):
