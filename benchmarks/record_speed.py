@@ -147,7 +147,7 @@ def violating_ranking():
 
 
 def paired_tests():
-    """The randomization test of two runs of 200 queries, against 10 000 patterns of SciPy."""
+    """The randomization test of runs of 200 queries, against 10 000 patterns of SciPy."""
     import numpy as np
     from scipy.stats import permutation_test
 
