@@ -406,12 +406,12 @@ def to_sqlite_vec(
     key, column = "rowid", ""
     if ids.dtype.kind == "U":
         key, column = "id", "id TEXT PRIMARY KEY, "
-    columns, names, values = f"{column}code bit[{8 * n_bytes}]", f"{key}, code", ""
+    columns, names = f"{column}code bit[{8 * n_bytes}]", f"{key}, code"
     cells = [ids.tolist(), map(np.ndarray.tobytes, packed.data)]
     search = f"SELECT {key}, distance FROM {table} WHERE code MATCH vec_bit(?) AND k = ?"
     if weighted:
         columns += ", +factor FLOAT, +addend FLOAT"
-        names, values = f"{names}, factor, addend", ", ?, ?"
+        names += ", factor, addend"
         cells += packed.terms.T.tolist()
         digit = "instr('123456789ABCDEF', substr(code, 2 * column1 + {}, 1))"
         words = ", ".join(f"({w})" for w in range(n_bytes))
@@ -425,6 +425,7 @@ def to_sqlite_vec(
             parameter="?",
         )
     connection.execute(f"CREATE VIRTUAL TABLE {table} USING vec0({columns})")
+    values = ", ?" * (len(cells) - 2)
     connection.execute("SAVEPOINT codes")  # one transaction, whatever the driver's mode is
     try:
         connection.executemany(
