@@ -97,16 +97,11 @@ class Terms(NamedTuple):
 
     def largest(self):
         """The largest magnitudes of a factor and of an addend."""
-        if self.given.shape[1]:
-            factor, *addend = np.abs(self.given).max(axis=0).tolist()
-            return factor, sum(addend)
-        factor, addend = 1.0, 0.0
+        of_codes = self.given if len(self.given) else self.length_table
+        factor, *addend = np.abs(of_codes).max(axis=0).tolist() if len(of_codes) else [1.0]
         if len(self.factor_table):
-            factor = float(self.factor_table.max())
-        if len(self.length_table):
-            of_lengths = np.abs(self.length_table).max(axis=0)
-            factor, addend = factor * float(of_lengths[0]), float(of_lengths[1])
-        return factor, addend
+            factor *= float(self.factor_table.max())
+        return factor, float(sum(addend))
 
 
 class ScoreRule(NamedTuple):

@@ -308,9 +308,7 @@ class MaxSimNeighbors(WithHasher, FittedAtOnce):
     indices_: Array = of_fitted(
         "tokens.present", "Places in `groups_` of the documents now in the database."
     )
-    n_groups_: int = of_fitted(
-        "tokens.n_documents", "Number of documents in the database."
-    )
+    n_groups_: int = of_fitted("tokens.n_documents", "Number of documents in the database.")
 
 
 @dataclass(frozen=True, eq=False)
