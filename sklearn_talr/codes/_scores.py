@@ -242,7 +242,6 @@ def maxsim_scores(
     """
     weights = as_weights(query_weights)
     packed = as_packed(database_codes, input_name="database_codes")
-    word_size(packed.n_bits, weights.shape[1])
     documents = TokenSets.of(packed, read_groups(groups, len(packed)).numbers)
     query_starts = read_groups(query_groups, len(weights), "query_groups").numbers
     scores = [
@@ -252,10 +251,10 @@ def maxsim_scores(
     return np.concatenate(scores).astype(np.float32)
 
 
-def as_weights(queries, input_name="query_weights"):
+def as_weights(queries):
     """Weights of queries, checked, as an array of shape (n_queries, n_weights), float32."""
-    weights = refuse_codes(queries, input_name)
-    return check_array(weights, dtype=np.float32, input_name=input_name)
+    weights = refuse_codes(queries, "query_weights")
+    return check_array(weights, dtype=np.float32, input_name="query_weights")
 
 
 def refuse_codes(queries, input_name):

@@ -12,7 +12,7 @@ from .._threads import map_in_threads
 from .._types import Any, Array, ArrayLike, Column, Count, Rows, Self
 from ..codes import PackedCodes, concatenate_codes, unpack_codes
 from ..codes._packed import as_packed
-from ..codes._scores import TokenSets, read_groups, token_blocks, word_size
+from ..codes._scores import TokenSets, read_groups, token_blocks
 from ._database import FittedAtOnce, as_asked, of_fitted
 from ._hashed_neighbors import WithHasher, fit_hasher
 from ._read import check_number
@@ -409,7 +409,6 @@ class Documents:
         else:
             weights = np.asarray(self.hasher.query_weights(X), dtype=np.float32)
         tokens = self.tokens
-        word_size(tokens.packed.n_bits, weights.shape[1])
         numbers = read_groups(groups, len(weights)).numbers
         for tables in token_blocks(weights, numbers, tokens):
             scores = tables.scores(tokens, n_jobs)

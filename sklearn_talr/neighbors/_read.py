@@ -9,10 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
-from sklearn.utils.validation import validate_data
 
 from .._arrays import as_numpy
-from .._state import validate_seen
+from .._state import validate_aside, validate_seen
 from .._threads import slices
 from ..codes import PackedCodes
 from ..codes._packed import as_packed
@@ -153,9 +152,9 @@ def _validated(X, columns, **options):
     """
     reader = _reader_of(columns.owner)()
     if columns.n_bits is None:
-        X = validate_data(reader, X, **options)
-        names = getattr(reader, "feature_names_in_", None)
-        return X, Columns(reader.n_features_in_, names, columns.owner)
+        X, seen = validate_aside(reader, X, **options)
+        names = seen.get("feature_names_in_")
+        return X, Columns(seen["n_features_in_"], names, columns.owner)
     reader.n_features_in_ = columns.n_bits
     if columns.names is not None:
         reader.feature_names_in_ = columns.names
