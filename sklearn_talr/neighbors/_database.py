@@ -377,7 +377,7 @@ class CodeDatabase(FittedAtOnce):
                 "of AdditiveHasher, and for queries that weigh words: their scores are no "
                 "distances. Ask for n_neighbors."
             )
-        allowed = None if among is None else read_among(among, index, len(queries))
+        allowed = read_among(among, index, len(queries))
         how = {"allowed": allowed, "own": own, "n_jobs": self.n_jobs}
         distances, indices = [], []
         for counts, rows, of_rows in answers(index, queries, 0, radius, **how):
@@ -609,9 +609,8 @@ class CodeDatabase(FittedAtOnce):
         own = np.arange(index.n_items) if X is None else None
         most = index.n_items - (own is not None)
         k = check_number(n_neighbors, "n_neighbors", least=1, most=most)
-        allowed = None
-        if among is not None:
-            allowed = read_among(among, index, len(queries))
+        allowed = read_among(among, index, len(queries))
+        if allowed is not None:
             most = check_enough(allowed, own, k)
         k = min(max(k, n_more), most)
         found = self._found(index, queries, k, return_tied, allowed, own)

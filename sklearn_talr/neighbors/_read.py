@@ -69,14 +69,13 @@ def read_codes(X, index, owner=None):
     """
     columns = Columns(None, owner=owner) if index is None else index.columns
     if isinstance(X, PackedCodes):
-        if not len(X):
-            raise ValueError("Found array with 0 sample(s): X holds no codes.")
         if columns.n_bits not in (None, X.n_bits):
             raise ValueError(
                 f"X has {X.n_bits} bits, but {columns.owner} holds codes of "
                 f"{columns.n_bits} bits."
             )
-        packed, found, has_signs = as_packed(X), columns._replace(n_bits=X.n_bits), True
+        packed, has_signs = as_packed(X, input_name="X"), True
+        found = columns._replace(n_bits=X.n_bits)
     else:
         X, found = _validated(as_numpy(X), columns)
         if X.dtype.kind == "u" and X.max() > 1:
@@ -182,7 +181,8 @@ def read_among(among, index, n_queries):
     Parameters
     ----------
     among : array-like, sparse matrix or sequence of array-likes
-        Ids, indices where there are none, or a mask, for all queries or for each.
+        Ids, indices where there are none, or a mask, for all queries or for each. None
+        allows all.
 
     index : Index
         The items.
@@ -193,8 +193,10 @@ def read_among(among, index, n_queries):
     Returns
     -------
     allowed : ndarray of int64, or list of as many such arrays as there are queries
-        Rows that may be found, ascending.
+        Rows that may be found, ascending. None if all may.
     """
+    if among is None:
+        return None
     shapes = [(n_queries, index.n_indices)]
     if sp.issparse(among):
         among = sp.csr_array(among.astype(bool))
