@@ -71,8 +71,7 @@ class Terms(NamedTuple):
 
     def pairs(self, n_codes):
         """A factor and an addend for each of `n_codes`, 1 and 0 where there are none."""
-        pairs, values = np.zeros((n_codes, 2), dtype=np.float32), self.values
-        pairs[:, 0] = 1
+        pairs, values = np.tile(np.float32([1, 0]), (n_codes, 1)), self.values
         if values is not None:
             pairs[:, : values.shape[1]] = values
         return pairs

@@ -80,9 +80,7 @@ def read_groups(groups, n_rows, input_name="groups"):
             f"{input_name} must hold labels of one type, which can be sorted: {error}."
         ) from error
     order = np.argsort(first)
-    ranks = np.empty(len(order), dtype=np.int64)
-    ranks[order] = np.arange(len(order))
-    return Groups(labels[first[order]], ranks[numbers])
+    return Groups(labels[first[order]], np.argsort(order)[numbers])
 
 
 _CODES_PER_BLOCK = 8_192
@@ -264,8 +262,7 @@ def refuse_codes(queries, input_name):
     alone holds the weights of queries that know nothing.
     """
     queries = as_numpy(queries)
-    values = np.zeros(1, dtype=bool) if isinstance(queries, PackedCodes) else queries
-    values = np.asarray(values)
+    values = np.asarray(queries)
     ones = values == 1
     has_both = ones.any() and not ones.all()
     if values.dtype.kind in "bu" or (has_both and (ones | (values == 0)).all()):
@@ -392,7 +389,7 @@ class TokenSets(NamedTuple):
         return len(self.starts) - 1
 
     def some(self, documents):
-        """Documents by their places."""
+        """Documents by their places, or a slice of them."""
         sizes = np.diff(self.starts)[documents]
         ends = np.cumsum(sizes)
         rows = np.repeat(self.starts[documents] - (ends - sizes), sizes)
@@ -400,16 +397,14 @@ class TokenSets(NamedTuple):
         starts = np.concatenate(([0], ends))
         return TokenSets(self.packed[rows], starts, self.present[documents])
 
-    def maxima(self, by_entry, unit, documents):
-        """The highest score of each token of queries in each of a slice of documents."""
+    def maxima(self, by_entry, unit):
+        """The highest score of each token of queries in each of the documents."""
         from .._loops._search import maxsim_scan
 
-        starts = self.starts[documents.start : documents.stop + 1]
-        packed = self.packed[starts[0] : starts[-1]]
-        data = fixed(np.ascontiguousarray(packed.data))
-        terms = packed._terms.pairs(len(packed))
-        maxima = np.empty((len(starts) - 1, by_entry.shape[2]), dtype=by_entry.dtype)
-        maxsim_scan(fixed(by_entry), data, terms, unit, starts - starts[0], maxima)
+        data = fixed(np.ascontiguousarray(self.packed.data))
+        terms = self.packed._terms.pairs(len(data))
+        maxima = np.empty((self.n_documents, by_entry.shape[2]), dtype=by_entry.dtype)
+        maxsim_scan(fixed(by_entry), data, terms, unit, self.starts, maxima)
         return maxima
 
 
@@ -468,7 +463,7 @@ class QueryTables(NamedTuple):
         tables = self.tables.astype(np.float32)
 
         def look(part):
-            maxima = documents.maxima(tables, 2.0**-self.exponent, part)
+            maxima = documents.some(part).maxima(tables, 2.0**-self.exponent)
             sums = np.add.reduceat(maxima, self.starts[:-1], axis=1, dtype=np.float64)
             scores[:, part] = sums.T
 
@@ -484,6 +479,5 @@ class QueryTables(NamedTuple):
         """
         of_query = slice(self.starts[query], self.starts[query + 1])
         tables = np.ascontiguousarray(self.tables[:, :, of_query])
-        everything = slice(0, documents.n_documents)
-        maxima = documents.maxima(tables, 2.0**-self.exponent, everything)
+        maxima = documents.maxima(tables, 2.0**-self.exponent)
         return np.ldexp(np.sort(maxima, axis=1).sum(axis=1), self.exponent)
