@@ -775,9 +775,10 @@ def answers(
 
     found = map_in_threads(find, [(b, part) for b in blocks for part in parts], n_jobs)
     for block in blocks:
-        n_queries = block.stop - block.start
-        of_parts = zip(*(next(found) for _ in parts))
-        query, rows, distances = map(np.concatenate, of_parts)
+        n_queries, of_parts = block.stop - block.start, [next(found) for _ in parts]
+        query, rows, distances = of_parts[0]
+        if len(parts) > 1:
+            query, rows, distances = map(np.concatenate, zip(*of_parts))
         order = np.lexsort((rows, distances, query))
         if own is not None:
             order = order[rows[order] != own[block][query[order]]]

@@ -41,8 +41,9 @@ class Targets(NamedTuple):
         An oracle that is fitted already keeps its levels. Any other is cloned and fitted
         on `y`. Where items are known by number, it is the number that is kept.
         """
+        numbers = np.arange(n_before, n_before + n_items)
         if y is None and getattr(affinity, "by_number", False):
-            y = np.arange(n_before, n_before + n_items)
+            y = numbers
         if y is None:
             return cls()
         affinity, values = resolve_affinity(affinity, None, y)
@@ -54,7 +55,6 @@ class Targets(NamedTuple):
         if not affinity.is_fitted:
             affinity = affinity.fit_clone(values)
         if affinity.by_number:
-            numbers = np.arange(n_before, n_before + n_items)
             if values.ndim == 1 and np.any(values != numbers):
                 raise ValueError(
                     f"y numbers the items otherwise than the index, where they are "

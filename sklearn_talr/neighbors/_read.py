@@ -75,7 +75,7 @@ def read_codes(X, index, owner=None):
                 f"{columns.n_bits} bits."
             )
         packed, has_signs = as_packed(X, input_name="X"), True
-        found = columns._replace(n_bits=X.n_bits)
+        found = columns if columns.n_bits else columns._replace(n_bits=X.n_bits)
     else:
         X, found = _validated(as_numpy(X), columns)
         if X.dtype.kind == "u" and X.max() > 1:
