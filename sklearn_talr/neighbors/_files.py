@@ -260,10 +260,9 @@ def _rebuild(header, arrays, hasher):
         if not affinity.by_number:
             one = values[:1], values[:1]
             affinity.level_index(*one, affinity.levels_between(*one))
-    if not all(sound.values()):
-        raise ValueError(
-            ", ".join(name for name, is_sound in sound.items() if not is_sound)
-        )
+    unsound = [name for name, is_sound in sound.items() if not is_sound]
+    if unsound:
+        raise ValueError(", ".join(unsound))
     columns, targets = Columns(n_bits, names, header["kind"]), Targets(affinity, values)
     return Index(words, terms, columns, n_samples, numbers, targets, ids, hasher)
 
