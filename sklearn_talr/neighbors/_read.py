@@ -69,12 +69,14 @@ def read_codes(X, index, owner=None):
     """
     columns = Columns(None, owner=owner) if index is None else index.columns
     if isinstance(X, PackedCodes):
+        if not len(X):
+            raise ValueError("Found array with 0 sample(s): X holds no codes.")
         if columns.n_bits not in (None, X.n_bits):
             raise ValueError(
                 f"X has {X.n_bits} bits, but {columns.owner} holds codes of "
                 f"{columns.n_bits} bits."
             )
-        packed, has_signs = as_packed(X, input_name="X"), True
+        packed, has_signs = as_packed(X), True
         found = columns if columns.n_bits else columns._replace(n_bits=X.n_bits)
     else:
         X, found = _validated(as_numpy(X), columns)
