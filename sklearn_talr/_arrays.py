@@ -185,7 +185,4 @@ def _is_tensor(array):
 
 def ragged(arrays):
     """Arrays of various lengths as an array of arrays, as scikit-learn returns them."""
-    result = np.empty(len(arrays), dtype=object)
-    for place, array in enumerate(arrays):
-        result[place] = array
-    return result
+    return np.fromiter(arrays, dtype=object, count=len(arrays))

@@ -3,6 +3,7 @@
 import os
 import re
 import sys
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, requires, version
 
 import numpy as np
@@ -72,8 +73,6 @@ def _versions():
     offered = {re.match(r"[\w-]+", line)[0] for line in asked if not for_work.search(line)}
     versions = {}
     for name in sorted(offered):
-        try:
+        with suppress(PackageNotFoundError):
             versions[name] = version(name)
-        except PackageNotFoundError:
-            continue
     return versions

@@ -2,6 +2,7 @@
 
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import lru_cache
 
@@ -168,8 +169,5 @@ def _free_torch_threads(torch):
     """
     if threading.current_thread() is threading.main_thread():
         return torch.get_num_threads()
-    found = []
-    asked = threading.Thread(target=lambda: found.append(torch.get_num_threads()))
-    asked.start()
-    asked.join()
-    return found[0]
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(torch.get_num_threads).result()

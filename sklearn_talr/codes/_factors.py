@@ -71,8 +71,7 @@ class Terms(NamedTuple):
 
     def pairs(self, n_codes):
         """A factor and an addend for each of `n_codes`, 1 and 0 where there are none."""
-        pairs, values = np.zeros((n_codes, 2), dtype=np.float32), self.values
-        pairs[:, 0] = 1
+        pairs, values = np.tile(np.float32([1, 0]), (n_codes, 1)), self.values
         if values is not None:
             pairs[:, : values.shape[1]] = values
         return pairs
@@ -97,16 +96,11 @@ class Terms(NamedTuple):
 
     def largest(self):
         """The largest magnitudes of a factor and of an addend."""
-        if self.given.shape[1]:
-            factor, *addend = np.abs(self.given).max(axis=0).tolist()
-            return factor, sum(addend)
-        factor, addend = 1.0, 0.0
+        of_codes = self.given if len(self.given) else self.length_table
+        factor, *addend = np.abs(of_codes).max(axis=0).tolist() if len(of_codes) else [1.0]
         if len(self.factor_table):
-            factor = float(self.factor_table.max())
-        if len(self.length_table):
-            of_lengths = np.abs(self.length_table).max(axis=0)
-            factor, addend = factor * float(of_lengths[0]), float(of_lengths[1])
-        return factor, addend
+            factor *= float(self.factor_table.max())
+        return factor, float(sum(addend))
 
 
 class ScoreRule(NamedTuple):
@@ -199,14 +193,14 @@ class CodeFactors(NamedTuple):
 
     def of(self, data):
         """Factors of packed codes in little bit order, float64."""
-        (norms, along), n_bits = np.empty((2, len(data))), len(self.along)
+        (squares, along), n_bits = np.empty((2, len(data))), len(self.along)
         gram = self.gram.astype(np.float64)
         if self.firsts is not None:
             from .._loops._words import measure_axes
 
             is_last = np.zeros(n_bits, dtype=bool)
             is_last[self.firsts - 1] = True  # that of the first axis is the last of all
-            measure_axes(data, gram, self.along, is_last, norms, along)
+            measure_axes(data, gram, self.along, is_last, squares, along)
         else:
             with one_thread():
                 for rows in slices(len(data), _CODES_PER_BLOCK):
@@ -215,10 +209,9 @@ class CodeFactors(NamedTuple):
                     )
                     signs = 2.0 * bits - 1
                     # In float32 last digits of a factor would depend on the rows beside it
-                    norms[rows] = np.einsum("ij,ij->i", signs @ gram, signs)
+                    squares[rows] = np.einsum("ij,ij->i", signs @ gram, signs)
                     along[rows] = signs @ self.along
-        norms = np.sqrt(np.maximum(norms, _TINY))
-        return _lengths(along / norms, self.beyond) / norms
+        return _factors(squares, along, self.beyond)
 
 
 class WordFactors(NamedTuple):
@@ -254,9 +247,8 @@ class WordFactors(NamedTuple):
             words = data[rows]
             decoded = decode_words(words, self.codebooks)
             squares = np.einsum("ij,ij->i", decoded, decoded, dtype=np.float64)
-            norms = np.sqrt(np.maximum(squares, _TINY))
-            along = self.along[np.arange(len(self.along)), words].sum(axis=1) / norms
-            factors[rows] = _lengths(along, self.beyond) / norms
+            along = self.along[np.arange(len(self.along)), words].sum(axis=1)
+            factors[rows] = _factors(squares, along, self.beyond)
         return factors
 
 
@@ -268,10 +260,12 @@ def decode_words(words, codebooks):
     return decoded
 
 
-def _lengths(along, beyond):
-    """How far it is from the mean to the unit sphere in directions of unit length.
+def _factors(squares, along, beyond):
+    """Multiples of vectors that lead from the mean of features to the unit sphere.
 
-    `along` are the inner products of directions and mean, and `beyond` is one minus the
-    squared length of the mean.
+    `squares` are the squared lengths of the vectors, `along` their inner products with the
+    mean, and `beyond` is one minus its squared length.
     """
-    return np.sqrt(np.maximum(along**2 + beyond, _TINY)) - along
+    norms = np.sqrt(np.maximum(squares, _TINY))
+    along = along / norms
+    return (np.sqrt(np.maximum(along**2 + beyond, _TINY)) - along) / norms

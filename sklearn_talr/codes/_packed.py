@@ -153,7 +153,9 @@ class PackedCodes:
         """Return the bits, never the bytes: `np.asarray` must not change the meaning."""
         if copy is False:
             raise ValueError("unpacking codes makes a copy; call with copy=None.")
-        return _as_bits(self).astype(dtype or np.uint8, copy=False)
+        how = {"count": self.n_bits, "bitorder": self.bitorder}
+        bits = np.unpackbits(self.data, axis=1, **how)
+        return bits.astype(dtype or np.uint8, copy=False)
 
     def __repr__(self) -> str:
         return (
@@ -228,7 +230,7 @@ def unpack_codes(packed: PackedCodes) -> NDArray[np.uint8]:
             f"packed must be PackedCodes, got {type(packed).__name__}. Say what the "
             "bytes mean: PackedCodes(bytes, n_bits=..., bitorder=...)."
         )
-    return _as_bits(packed)
+    return np.asarray(packed)
 
 
 @validated(parts=[list, tuple])
@@ -321,7 +323,7 @@ def as_packed(codes, bitorder="little", input_name="codes"):
             raise ValueError(f"{input_name} must hold at least one code, got {codes}.")
         if codes.bitorder == bitorder:
             return codes
-        data = np.packbits(_as_bits(codes), axis=1, bitorder=bitorder)
+        data = np.packbits(np.asarray(codes), axis=1, bitorder=bitorder)
         return PackedCodes._of(data, codes.n_bits, bitorder, codes._terms)
     bits = check_array(as_numpy(codes), dtype=None, input_name=input_name)
     if bits.dtype.kind not in "biuf" or np.any((bits != 0) & (bits != 1)):
@@ -378,7 +380,3 @@ def as_words(data):
     padded = np.zeros((len(data), -(-n_bytes // word) * word), dtype=np.uint8)
     padded[:, :n_bytes] = data
     return padded.view(f"u{word}")
-
-
-def _as_bits(packed):
-    return np.unpackbits(packed.data, axis=1, count=packed.n_bits, bitorder=packed.bitorder)

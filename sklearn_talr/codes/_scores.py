@@ -26,6 +26,7 @@ Gordo et al., "Asymmetric Distances for Binary Embeddings" (CVPR 2011), compare 
 queries that are not binarized.
 """
 
+from itertools import pairwise
 from numbers import Integral
 from typing import NamedTuple
 
@@ -79,14 +80,11 @@ def read_groups(groups, n_rows, input_name="groups"):
             f"{input_name} must hold labels of one type, which can be sorted: {error}."
         ) from error
     order = np.argsort(first)
-    ranks = np.empty(len(order), dtype=np.int64)
-    ranks[order] = np.arange(len(order))
-    return Groups(labels[first[order]], ranks[numbers])
+    return Groups(labels[first[order]], np.argsort(order)[numbers])
 
 
 _CODES_PER_BLOCK = 8_192
-_TOKENS_PER_PASS = 32  # whose tables stay in the cache
-_TOKENS_PER_BLOCK = 256  # whose tables are held in float64
+_TOKENS_PER_BLOCK = 128  # of queries, whose tables are looked up side by side
 _DOCUMENTS_PER_PART = 2**10  # that one thread takes at once
 
 
@@ -242,7 +240,6 @@ def maxsim_scores(
     """
     weights = as_weights(query_weights)
     packed = as_packed(database_codes, input_name="database_codes")
-    word_size(packed.n_bits, weights.shape[1])
     documents = TokenSets.of(packed, read_groups(groups, len(packed)).numbers)
     query_starts = read_groups(query_groups, len(weights), "query_groups").numbers
     scores = [
@@ -252,10 +249,10 @@ def maxsim_scores(
     return np.concatenate(scores).astype(np.float32)
 
 
-def as_weights(queries, input_name="query_weights"):
+def as_weights(queries):
     """Weights of queries, checked, as an array of shape (n_queries, n_weights), float32."""
-    weights = refuse_codes(queries, input_name)
-    return check_array(weights, dtype=np.float32, input_name=input_name)
+    weights = refuse_codes(queries, "query_weights")
+    return check_array(weights, dtype=np.float32, input_name="query_weights")
 
 
 def refuse_codes(queries, input_name):
@@ -265,8 +262,7 @@ def refuse_codes(queries, input_name):
     alone holds the weights of queries that know nothing.
     """
     queries = as_numpy(queries)
-    values = np.zeros(1, dtype=bool) if isinstance(queries, PackedCodes) else queries
-    values = np.asarray(values)
+    values = np.asarray(queries)
     ones = values == 1
     has_both = ones.any() and not ones.all()
     if values.dtype.kind in "bu" or (has_both and (ones | (values == 0)).all()):
@@ -370,17 +366,22 @@ class TokenSets(NamedTuple):
 
     starts : ndarray of shape (n_documents + 1,), dtype int64
         Tokens of document d are ``packed[starts[d]:starts[d + 1]]``, one at least.
+
+    present : ndarray of shape (n_documents,), dtype int64
+        Numbers of the documents, ascending.
     """
 
     packed: PackedCodes
     starts: np.ndarray
+    present: np.ndarray
 
     @classmethod
     def of(cls, packed, numbers):
-        """Sort little-endian codes by the numbers of their documents, 0, 1 and so on."""
+        """Sort little-endian codes by the numbers of their documents."""
         if np.any(numbers[1:] < numbers[:-1]):
             packed = packed[np.argsort(numbers, kind="stable")]
-        return cls(packed, np.concatenate(([0], np.cumsum(np.bincount(numbers)))))
+        present, sizes = np.unique(numbers, return_counts=True)
+        return cls(packed, np.concatenate(([0], np.cumsum(sizes))), present)
 
     @property
     def n_documents(self):
@@ -388,28 +389,23 @@ class TokenSets(NamedTuple):
         return len(self.starts) - 1
 
     def some(self, documents):
-        """Documents by their numbers."""
+        """Documents by their places, or a slice of them."""
         sizes = np.diff(self.starts)[documents]
         ends = np.cumsum(sizes)
         rows = np.repeat(self.starts[documents] - (ends - sizes), sizes)
         rows += np.arange(ends[-1])
-        return TokenSets(self.packed[rows], np.concatenate(([0], ends)))
+        starts = np.concatenate(([0], ends))
+        return TokenSets(self.packed[rows], starts, self.present[documents])
 
-    def maxima(self, passes, unit, documents):
-        """The highest score of each token of queries in each of a slice of documents.
-
-        `passes` are tables of some of the tokens each.
-        """
+    def maxima(self, by_entry, unit):
+        """The highest score of each token of queries in each of the documents."""
         from .._loops._search import maxsim_scan
 
-        starts = self.starts[documents.start : documents.stop + 1]
-        packed, starts = self.packed[starts[0] : starts[-1]], starts - starts[0]
-        terms = packed._terms.pairs(len(packed))
-        data = fixed(np.ascontiguousarray(packed.data))
-        maxima = [np.empty((len(starts) - 1, p.shape[2]), dtype=p.dtype) for p in passes]
-        for by_entry, of_pass in zip(passes, maxima):
-            maxsim_scan(fixed(by_entry), data, terms, unit, starts, of_pass)
-        return np.hstack(maxima)
+        data = fixed(np.ascontiguousarray(self.packed.data))
+        terms = self.packed._terms.pairs(len(data))
+        maxima = np.empty((self.n_documents, by_entry.shape[2]), dtype=by_entry.dtype)
+        maxsim_scan(fixed(by_entry), data, terms, unit, self.starts, maxima)
+        return maxima
 
 
 def token_blocks(weights, numbers, documents):
@@ -422,21 +418,17 @@ def token_blocks(weights, numbers, documents):
     n_bits, largest = documents.packed.n_bits, documents.packed._terms.largest()
     order = np.argsort(numbers, kind="stable")
     starts = np.concatenate(([0], np.cumsum(np.bincount(numbers))))
-    first, n_queries = 0, len(starts) - 1
-    while first < n_queries:
-        limit = starts[first] + _TOKENS_PER_BLOCK
-        last = max(first + 1, int(np.searchsorted(starts, limit, side="right")) - 1)
+    # A block has the queries whose first tokens are in one run of so many tokens
+    firsts = np.flatnonzero(np.diff(starts[:-1] // _TOKENS_PER_BLOCK, prepend=-1))
+    for first, last in pairwise([*firsts, len(starts) - 1]):
         rows = order[starts[first] : starts[last]]
         tables = tables_of(weights[rows].astype(np.float64), n_bits)
-        sums = np.abs(tables).max(axis=2).sum(axis=1)
-        exponent = exponent_of(sums.max(), largest)
-        how = 2.0**-exponent, tables.shape[1], largest
-        margins = [margin_of(most, *how) for most in sums]
+        most = np.abs(tables).max(axis=2).sum(axis=1).max()
+        exponent = exponent_of(most, largest)
+        margin = len(rows) * margin_of(most, 2.0**-exponent, tables.shape[1], largest)
         by_entry = np.ascontiguousarray(np.moveaxis(np.ldexp(tables, -exponent), 0, 2))
         query_starts = starts[first : last + 1] - starts[first]
-        margins = np.add.reduceat(margins, query_starts[:-1])
-        yield QueryTables(by_entry, query_starts, exponent, margins)
-        first = last
+        yield QueryTables(by_entry, query_starts, exponent, margin)
 
 
 class QueryTables(NamedTuple):
@@ -453,14 +445,14 @@ class QueryTables(NamedTuple):
     exponent : int
         Scores are to be multiplied by two to this power.
 
-    margins : ndarray of shape (n_queries,)
+    margin : float
         Twice the largest error of a score in float32.
     """
 
     tables: np.ndarray
     starts: np.ndarray
     exponent: int
-    margins: np.ndarray
+    margin: float
 
     def scores(self, documents, n_jobs=None):
         """Scores of documents by the queries, of sums in float32.
@@ -468,13 +460,10 @@ class QueryTables(NamedTuple):
         Returns an array of shape (n_queries, n_documents), dtype float64.
         """
         scores = np.empty((len(self.starts) - 1, documents.n_documents))
-        passes = [
-            np.ascontiguousarray(self.tables[:, :, tokens], dtype=np.float32)
-            for tokens in slices(self.tables.shape[2], _TOKENS_PER_PASS)
-        ]
+        tables = self.tables.astype(np.float32)
 
         def look(part):
-            maxima = documents.maxima(passes, 2.0**-self.exponent, part)
+            maxima = documents.some(part).maxima(tables, 2.0**-self.exponent)
             sums = np.add.reduceat(maxima, self.starts[:-1], axis=1, dtype=np.float64)
             scores[:, part] = sums.T
 
@@ -490,6 +479,5 @@ class QueryTables(NamedTuple):
         """
         of_query = slice(self.starts[query], self.starts[query + 1])
         tables = np.ascontiguousarray(self.tables[:, :, of_query])
-        everything = slice(0, documents.n_documents)
-        maxima = documents.maxima([tables], 2.0**-self.exponent, everything)
+        maxima = documents.maxima(tables, 2.0**-self.exponent)
         return np.ldexp(np.sort(maxima, axis=1).sum(axis=1), self.exponent)

@@ -118,7 +118,8 @@ def checked_rows(X, name, *, ndim=2, has_lengths=False):
     if not isinstance(X, import_dask().array.Array):
         raise TypeError(
             f"{name} must be a dask array, got {type(X).__name__}. Make one by "
-            "dask.array.from_array; of a dask dataframe by to_dask_array(lengths=True)."
+            "dask.array.from_array; of a dask dataframe by to_dask_array(lengths=True). "
+            "Codes may also be blocks, as sklearn_talr.dask.encode returns them."
         )
     if X.ndim != ndim:
         raise ValueError(f"{name} must be {ndim}-D, got an array of {X.ndim} dimensions.")
@@ -138,12 +139,6 @@ def delayed_blocks(blocks, name):
     """Blocks of codes or of neighbors, delayed: those of a list, or of an array of bits."""
     if _is_list_of_delayed(blocks):
         return list(blocks)
-    if not isinstance(blocks, import_dask().array.Array):
-        raise TypeError(
-            f"{name} must be blocks as sklearn_talr.dask.encode returns them, or a dask "
-            f"array of zeros and ones, got {type(blocks).__name__}. Make an array by "
-            "dask.array.from_array."
-        )
     return delayed_rows(checked_rows(blocks, name))
 
 

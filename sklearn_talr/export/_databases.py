@@ -181,7 +181,7 @@ _OF_SQL = {"table": [str], "weighted": ["boolean"]}
 _SCORED = (
     "WITH near AS MATERIALIZED ({near}), query AS MATERIALIZED ({query}) "
     "SELECT id, factor * (SELECT sum({value}) FROM {words}) + addend AS score FROM near "
-    "ORDER BY score DESC, id LIMIT {parameter}"
+    "ORDER BY score DESC, id LIMIT ?"
 )
 
 
@@ -310,19 +310,16 @@ def to_pgvector(
     """
     packed, ids = check_codes(codes, ids, table, weighted=weighted)
     columns, names = f"code bit({packed.n_bits}) NOT NULL", "id, code"
-    distance = "code <~> %s::varbit"  # which refuses codes of other lengths
-    search = (
-        f"SELECT id, {distance} AS distance FROM {table} ORDER BY distance, id LIMIT %s"
-    )
+    distance = "code <~> ?::varbit"  # which refuses codes of other lengths
+    search = f"SELECT id, {distance} AS distance FROM {table} ORDER BY distance, id LIMIT ?"
     if weighted:
         columns += ", factor real NOT NULL, addend real NOT NULL"
         names += ", factor, addend"
         search = _SCORED.format(
-            near=f"SELECT * FROM {table} ORDER BY {distance}, id LIMIT %s",
-            query="SELECT %s::float8[] AS tables",
+            near=f"SELECT * FROM {table} ORDER BY {distance}, id LIMIT ?",
+            query="SELECT ?::float8[] AS tables",
             value="tables[256 * w + 1 + substring(code, 8 * w + 1, 8)::bit(8)::int]",
             words=f"query, generate_series(0, {packed.data.shape[1] - 1}) AS w",
-            parameter="%s",
         )
     create_index = None
     if hnsw:
@@ -334,7 +331,7 @@ def to_pgvector(
         f"{columns})",
         copy=f"COPY {table} ({names}) FROM STDIN",
         create_index=create_index,
-        search=search,
+        search=search.replace("?", "%s"),  # as psycopg marks parameters
         codes=packed,
         ids=ids,
     )
@@ -406,12 +403,12 @@ def to_sqlite_vec(
     key, column = "rowid", ""
     if ids.dtype.kind == "U":
         key, column = "id", "id TEXT PRIMARY KEY, "
-    columns, names, values = f"{column}code bit[{8 * n_bytes}]", f"{key}, code", ""
+    columns, names = f"{column}code bit[{8 * n_bytes}]", f"{key}, code"
     cells = [ids.tolist(), map(np.ndarray.tobytes, packed.data)]
     search = f"SELECT {key}, distance FROM {table} WHERE code MATCH vec_bit(?) AND k = ?"
     if weighted:
         columns += ", +factor FLOAT, +addend FLOAT"
-        names, values = f"{names}, factor, addend", ", ?, ?"
+        names += ", factor, addend"
         cells += packed.terms.T.tolist()
         digit = "instr('123456789ABCDEF', substr(code, 2 * column1 + {}, 1))"
         words = ", ".join(f"({w})" for w in range(n_bytes))
@@ -422,9 +419,9 @@ def to_sqlite_vec(
             value="value",
             words=f"(VALUES {words}) CROSS JOIN query "
             f"ON place = 256 * column1 + 16 * {digit.format(1)} + {digit.format(2)}",
-            parameter="?",
         )
     connection.execute(f"CREATE VIRTUAL TABLE {table} USING vec0({columns})")
+    values = ", ?" * (len(cells) - 2)
     connection.execute("SAVEPOINT codes")  # one transaction, whatever the driver's mode is
     try:
         connection.executemany(
@@ -517,7 +514,6 @@ def to_duckdb(
             query="SELECT ?::DOUBLE[] AS tables",
             value="tables[256 * w + 1 + ('0x' || substring(code, 2 * w + 1, 2))::INT]",
             words=f"query, range({n_bytes}) AS words(w)",
-            parameter="?",
         )
     return (
         f"SELECT id, bit_count(xor(code, ?::BIT)) AS distance FROM {table} "

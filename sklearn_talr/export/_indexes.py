@@ -135,25 +135,22 @@ def to_faiss(
             )
         make = _words_of_eight if word_size == 8 else _fast_scan
         index = make(faiss, packed)
-        if names is None:
-            return index
         named = faiss.IndexIDMap2(faiss.IndexFlatIP(index.d))
-        named.index, named.ntotal = index, index.ntotal
-        named.referenced_objects = [index]  # keeps it alive, as faiss's constructor does
-        faiss.copy_array_to_vector(names, named.id_map)
-        named.construct_rev_map()
-        return named
-    n_links = re.match(r"BHNSW(\d+)", description)
-    if n_links:
-        warn_of_repeats(packed, int(n_links[1]))
-    index = faiss.index_binary_factory(8 * packed.data.shape[1], description)
-    if not index.is_trained:
-        index.train(packed.data)
-    if names is None:
+    else:
+        n_links = re.match(r"BHNSW(\d+)", description)
+        if n_links:
+            warn_of_repeats(packed, int(n_links[1]))
+        index = faiss.index_binary_factory(8 * packed.data.shape[1], description)
+        if not index.is_trained:
+            index.train(packed.data)
         index.add(packed.data)
+        named = faiss.IndexBinaryIDMap2(faiss.IndexBinaryFlat(index.d))
+    if names is None:
         return index
-    named = faiss.IndexBinaryIDMap2(index)
-    named.add_with_ids(packed.data, names)
+    named.index, named.ntotal = index, index.ntotal
+    named.referenced_objects = [index]  # keeps it alive, as faiss's constructor does
+    faiss.copy_array_to_vector(names, named.id_map)
+    named.construct_rev_map()
     return named
 
 

@@ -11,19 +11,19 @@ from .._types import Any, FilePath, Literal
 from ..hashing._base import BaseHasher, Layers
 
 _TINY = np.finfo(np.float32).tiny
-# Nodes from activations to an output, in the text form of ONNX; type 1 is float32, 2 uint8
-_KEEP = "query_weights = Identity (activations)"
+# Nodes from the last sums to an output, as text of ONNX; type 1 is float32, 2 uint8
+_KEEP = "query_weights = Identity ({sums})"
 _PACK = """
-    signs = Greater (activations, zero)
+    signs = Greater ({sums}, zero)
     bits = Cast <to = 1> (signs)
     byte_values = MatMul (bits, bit_values)
     {output} = Cast <to = 2> (byte_values)"""
 _SATURATE = """
-    magnitudes = Abs (activations)
+    magnitudes = Abs ({sums})
     mean = ReduceMean <axes = [1], keepdims = 1> (magnitudes)
     scale = Max (mean, tiny)
     slope = Div (two, scale)
-    scaled = Mul (activations, slope)
+    scaled = Mul ({sums}, slope)
     query_weights = Tanh (scaled)"""
 _UNKNOWN = {  # what is no layers, by the attribute that `fit` sets
     "teacher_": "was fitted with teachers, which export_onnx does not know. Fit with "
@@ -153,30 +153,26 @@ def _model(onnx, layers, saturates, output):
     steps, constants = _KEEP, {}
     if output != "query_weights":
         kind, columns = "uint8", -(-n_outputs // 8)
-        steps, bits = _PACK.format(output=output), np.arange(n_outputs)
+        steps, bits = _PACK, np.arange(n_outputs)
         bit_values = np.zeros((n_outputs, columns))  # of each bit in each byte
         bit_values[bits, bits // 8] = 2.0 ** (bits % 8)
         constants = {"zero": 0, "bit_values": bit_values}
     elif saturates:
         steps, constants = _SATURATE, {"two": 2, "tiny": _TINY}
-    nodes = "centered = Sub (features, mean_of_features)"
-    taken = "centered"
-    for layer in range(len(coefs)):
-        is_last = layer == len(coefs) - 1
-        sums = "activations" if is_last else f"sums_{layer}"
-        nodes += f" {sums} = Gemm ({taken}, coef_{layer}, intercept_{layer})"
-        if not is_last:
-            taken = f"hidden_{layer + 1}"
-            nodes += f" {taken} = Relu ({sums})"
+    nodes, last = "hidden_0 = Sub (features, mean_of_features)", len(coefs) - 1
+    for layer, (coef, intercept) in enumerate(zip(coefs, intercepts)):
+        constants |= {f"coef_{layer}": coef, f"intercept_{layer}": intercept}
+        nodes += f" sums_{layer} = Gemm (hidden_{layer}, coef_{layer}, intercept_{layer})"
+        if layer < last:
+            nodes += f" hidden_{layer + 1} = Relu (sums_{layer})"
+    nodes += " " + steps.format(sums=f"sums_{last}", output=output)
     model = onnx.parser.parse_model(
         f'<ir_version: {_IR_VERSION}, opset_import: ["": {_OPSET}],'
         ' producer_name: "sklearn-talr">'
         f"hash_function (float[n_samples, {n_features}] features)"
         f" => ({kind}[n_samples, {columns}] {output})"
-        f"{{ {nodes} {steps} }}"
+        f"{{ {nodes} }}"
     )
-    for layer, (coef, intercept) in enumerate(zip(coefs, intercepts)):
-        constants |= {f"coef_{layer}": coef, f"intercept_{layer}": intercept}
     constants["mean_of_features"] = mean
     for name, value in constants.items():
         value = np.asarray(value, dtype=np.float32)

@@ -16,14 +16,13 @@ from .._threads import map_in_threads, slices
 from .._types import Affinity, Array, ArrayLike, Callable, Column, Count, FilePath, Rows
 from ..affinity import BaseAffinity
 from ..codes import PackedCodes, hamming_distances
-from ..codes._scores import arrays_of_terms, columns_of, fixed, signs_of_bits
+from ..codes._scores import arrays_of_terms, fixed, signs_of_bits
 from ..histogram import RankingHistogram, hamming_histogram
 from ..histogram._hamming import weighted_histograms
 from ..measures import Measure, parse_measure
 from ..measures._evaluation import average_queries, check_weights
 from ._files import load_index, save_index
-from ._ids import Ids
-from ._index import Index
+from ._index import Ids, Index
 from ._read import check_enough, check_number, read_among
 
 _QUERIES_PER_BLOCK = 32
@@ -93,8 +92,8 @@ class CodeDatabase(FittedAtOnce):
     """Base of all estimators of this room: items, questions about them, and their files.
 
     A child defines two methods: ``_read(X, index)`` makes packed codes of items and their
-    Columns, those of the index if there is one, and ``_queries(X, index)`` makes words of
-    bits, or weights, of what a user asks by; None are the items.
+    Columns, those of the index if there is one, and ``_queries(X, index)`` makes packed
+    bytes, or weights, of what a user asks by; None are the items.
     """
 
     _parameter_constraints: dict = {
@@ -160,10 +159,12 @@ class CodeDatabase(FittedAtOnce):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_columns) or PackedCodes
-            Items, as `fit` takes them. The first of them gets index `n_samples_fit_`.
+            Items, as `fit` takes them. The first of them gets index `n_samples_fit_`. A
+            hasher stays as it is.
 
         y : targets of length n_samples, default=None
-            Their targets, if those of the first items were given.
+            Their targets, if those of the first items were given. After judgments items are
+            numbered on, with or without judgments of the new ones.
 
         ids : array-like of shape (n_samples,) of str or int, default=None
             Their ids, if those of the first items were given. An id of an item in the
@@ -172,7 +173,7 @@ class CodeDatabase(FittedAtOnce):
         Returns
         -------
         self : object
-            The estimator with more items.
+            The estimator with more items; the first call does what `fit` does.
 
         Raises
         ------
@@ -313,10 +314,10 @@ class CodeDatabase(FittedAtOnce):
         (array([[1, 1, 2]]), array([[2, 3, 0]]))
         """
         fitted = self._get_fitted()
-        how = n_neighbors, return_tied, among
-        distances, indices, tied = self._nearest(fitted, X, *how)
-        named = fitted.named(indices), [fitted.named(each) for each in tied]
-        return as_asked(distances, *named, return_distance, return_tied)
+        found = self._nearest(fitted, X, n_neighbors, return_tied, among)
+        distances, rows, tied = found
+        tied = [fitted.named(each) for each in tied]
+        return as_asked(distances, fitted.named(rows), tied, return_distance, return_tied)
 
     def radius_neighbors(
         self,
@@ -367,7 +368,7 @@ class CodeDatabase(FittedAtOnce):
         own = np.arange(index.n_items) if X is None else None
         radius = self.radius if radius is None else radius
         if queries.dtype.kind == "u":
-            radius = min(check_number(radius, "radius"), index.n_bits)
+            radius = check_number(radius, "radius")
         elif index.has_distances(queries):
             radius = check_number(radius, "radius", Real)
         else:
@@ -376,12 +377,12 @@ class CodeDatabase(FittedAtOnce):
                 "of AdditiveHasher, and for queries that weigh words: their scores are no "
                 "distances. Ask for n_neighbors."
             )
-        allowed = None if among is None else read_among(among, index, len(queries))
+        allowed = read_among(among, index, len(queries))
         how = {"allowed": allowed, "own": own, "n_jobs": self.n_jobs}
         distances, indices = [], []
         for counts, rows, of_rows in answers(index, queries, 0, radius, **how):
             ends = np.cumsum(counts)[:-1]
-            indices += np.split(index.named(index.indices_of(rows)), ends)
+            indices += np.split(index.named(rows), ends)
             distances += np.split(of_rows, ends)
         if return_distance:
             return ragged(distances), ragged(indices)
@@ -423,7 +424,8 @@ class CodeDatabase(FittedAtOnce):
         if mode not in ("connectivity", "distance"):
             raise ValueError(f"mode must be 'connectivity' or 'distance', got {mode!r}.")
         fitted = self._get_fitted()
-        distances, indices, _ = self._nearest(fitted, X, n_neighbors)
+        distances, rows, _ = self._nearest(fitted, X, n_neighbors)
+        indices = fitted.indices_of(rows)
         values = np.ones_like(distances) if mode == "connectivity" else distances
         ends = np.arange(0, indices.size + 1, indices.shape[1])
         shape = len(indices), fitted.n_indices
@@ -455,8 +457,9 @@ class CodeDatabase(FittedAtOnce):
         if X is None:
             raise ValueError("X is needed: predict takes queries, and no items for them.")
         queries = self._queries(X, index)
-        most = index.n_items
-        n_places = check_number(self.n_neighbors, "n_neighbors", least=1, most=most)
+        n_places = check_number(
+            self.n_neighbors, "n_neighbors", least=1, most=index.n_items
+        )
         found = self._found(index, queries, n_places)
         return index.targets.vote(index.indices, found, n_places)
 
@@ -491,10 +494,10 @@ class CodeDatabase(FittedAtOnce):
         array([[0, 0, 1]])
         """
         index = self._get_fitted()
-        distances, indices, _ = CodeDatabase._nearest(self, index, X, index.n_items)
+        distances, rows, _ = CodeDatabase._nearest(self, index, X, index.n_items)
         ties = np.zeros(distances.shape, dtype=np.int64)
         np.cumsum(np.diff(distances, axis=1) > 0, axis=1, out=ties[:, 1:])
-        return Ranking(distances, index.named(indices), ties)
+        return Ranking(distances, index.named(rows), ties)
 
     def score(self, X: Rows, y: Any, sample_weight: Column = None) -> float:
         """Tie-aware measure of queries against the fitted database.
@@ -541,15 +544,23 @@ class CodeDatabase(FittedAtOnce):
         Raises
         ------
         ValueError
-            If the affinity is not one of labels, shared labels, judgments or thresholds, or
-            `scoring` is a function: only arrays and names are saved. Such an estimator
-            can be pickled. Also if the folder holds something else.
+            If the affinity is not one of labels, shared labels, judgments or thresholds,
+            `scoring` is a function, or a hasher has no form without pickle, such as one
+            with a torch module, or a step with a lambda. Such an estimator can be pickled.
+            Also if the folder holds something else.
+
+        ImportError
+            If there is a hasher, and skops is not installed, which stores it.
 
         Notes
         -----
         The folder holds a file ``index.json``, which states the version of the format and
         the shapes, and a folder of ``.npy`` files that it names. Nothing is pickled. An
         item takes as many bytes in the files as in memory, see `n_bytes_per_item_`.
+
+        A hasher is stored, too. Functions and classes of your own in it are stored by their
+        names, so the program that loads the folder must be able to import them. Features
+        for `n_rescored` are not written.
 
         Examples
         --------
@@ -591,36 +602,35 @@ class CodeDatabase(FittedAtOnce):
         """
         return load_index(path, cls, mmap)
 
-    def _nearest(self, index, X, n_neighbors, return_tied=False, among=None):
-        """Distances, indices and ties of the nearest items."""
+    def _nearest(self, index, X, n_neighbors, return_tied=False, among=None, n_more=0):
+        """Distances, rows and ties of the nearest items, of `n_more` if there are."""
         n_neighbors = self.n_neighbors if n_neighbors is None else n_neighbors
         queries = self._queries(X, index)
         own = np.arange(index.n_items) if X is None else None
         most = index.n_items - (own is not None)
         k = check_number(n_neighbors, "n_neighbors", least=1, most=most)
-        allowed = None
-        if among is not None:
-            allowed = read_among(among, index, len(queries))
-            check_enough(allowed, own, k)
+        allowed = read_among(among, index, len(queries))
+        if allowed is not None:
+            most = check_enough(allowed, own, k)
+        k = min(max(k, n_more), most)
         found = self._found(index, queries, k, return_tied, allowed, own)
-        distances, indices, tied = [], [], []
+        distances, nearest, tied = [], [], []
         for counts, rows, of_rows in found:
-            ends, rows = np.cumsum(counts), index.indices_of(rows)
+            ends = np.cumsum(counts)
             places = (ends - counts)[:, None] + np.arange(k)
             distances.append(of_rows[places])
-            indices.append(rows[places])
+            nearest.append(rows[places])
             if return_tied:
                 is_last = of_rows == np.repeat(of_rows[ends - 1], counts)
                 n_tied = np.add.reduceat(is_last, ends - counts)
                 tied += np.split(rows[is_last], np.cumsum(n_tied)[:-1])
-        return np.concatenate(distances), np.concatenate(indices), tied
+        return np.concatenate(distances), np.concatenate(nearest), tied
 
     def _found(self, index, queries, k, whole=True, allowed=None, own=None):
         """Answers; where `n_candidates` is set, of the items that are nearest by bits."""
         n_candidates = getattr(self, "n_candidates", None)
         if n_candidates is not None and queries.dtype.kind == "f":
-            signs = columns_of(signs_of_bits(queries, index.n_bits)).T
-            signs, n_near = np.ascontiguousarray(signs), max(n_candidates, k)
+            signs, n_near = signs_of_bits(queries, index.n_bits), max(n_candidates, k)
             how = {"allowed": allowed, "n_jobs": self.n_jobs}
             allowed = [
                 np.sort(rows)
@@ -645,8 +655,7 @@ class CodeDatabase(FittedAtOnce):
             targets = affinity, y, y_database
             return weighted_histograms(queries, codes, *targets, n_jobs=self.n_jobs)
         # Whoever asks by bits means them, whatever factors their scores have.
-        data = queries.view(np.uint8), codes.data
-        bits = [PackedCodes._of(each, index.n_bits) for each in data]
+        bits = [PackedCodes._of(each, index.n_bits) for each in (queries, codes.data)]
         if affinity is None:
             return [RankingHistogram.from_scores(y, -hamming_distances(*bits))]
         return [hamming_histogram(*bits, affinity, y, y_database, n_jobs=self.n_jobs)]
@@ -661,7 +670,7 @@ class CodeDatabase(FittedAtOnce):
     def ids_(self) -> Array:
         """Ids of the items, in the order of `indices_`; None if they have none."""
         index = self._get_fitted()
-        return None if index.ids is None else index.named(index.indices)
+        return None if index.ids is None else index.named(slice(None))
 
     codes_: PackedCodes = of_fitted(
         "codes", "Packed codes of the items, in the order of `indices_`."
@@ -689,7 +698,7 @@ def as_asked(distances, indices, tied, return_distance, return_tied):
 
 
 def answers(
-    index, queries, k, radius=None, *, whole=True, allowed=None, own=None, n_jobs=None
+    index, queries, k, radius=np.inf, *, whole=True, allowed=None, own=None, n_jobs=None
 ):
     """Generate answers to blocks of queries.
 
@@ -701,8 +710,8 @@ def answers(
     ----------
     index : Index
 
-    queries : ndarray of shape (n_queries, n_words) or (n_queries, n_weights)
-        Codes, of the type of the words of the index, or weights in float32. Distances to
+    queries : ndarray of shape (n_queries, n_bytes) or (n_queries, n_weights)
+        Packed codes, in bytes, or weights in float32. Distances to
         weights are minus the scores. Where nothing but weights of bits counts they are sums
         of the weights of differing bits.
 
@@ -710,7 +719,7 @@ def answers(
         Items to find for each query: those within the smallest distance that holds as many.
         0 asks for those within a radius.
 
-    radius : int or float, default=None
+    radius : int or float, default=inf
         Greatest distance, where k is 0.
 
     whole : bool, default=True
@@ -728,51 +737,48 @@ def answers(
     """
     from .._loops._search import hamming_scan, weighted_scan
 
-    n_bits, n_items, by_bits = index.n_bits, index.n_items, queries.dtype.kind == "u"
+    n_items, by_bits = index.n_items, queries.dtype.kind == "u"
     as_costs = not by_bits and index.has_distances(queries)
     wanted = k + (k > 0 and own is not None)
-    buckets = None
+    buckets, n_parts = None, 1
     if by_bits and k == 0 and allowed is None:
         buckets = index.buckets_within(radius, len(queries))
     size = 1 if isinstance(allowed, list) else _QUERIES_PER_BLOCK
-    blocks, parts = list(slices(len(queries), size)), [None]
-    if len(blocks) == 1 and allowed is None and n_items > 2 * _CODES_PER_THREAD:
+    blocks = list(slices(len(queries), size))
+    if len(blocks) == 1 and buckets is None and n_items > 2 * _CODES_PER_THREAD:
         n_parts = min(effective_n_jobs(n_jobs), n_items // _CODES_PER_THREAD)
-        if n_parts > 1 and buckets is None:
-            parts = list(slices(n_items, -(-n_items // n_parts)))
+    parts = list(slices(n_items, -(-n_items // n_parts))) if allowed is None else [allowed]
 
     def find(task):
-        block, part = task
-        asked, words, terms = queries[block], index.words, index.terms
+        block, rows = task
+        rows = rows[block.start] if isinstance(rows, list) else rows
+        asked, words = queries[block], index.words
+        if isinstance(rows, slice):
+            words = words[:, rows]
+        else:
+            words = fixed(np.take(words, rows, axis=1))
+        if by_bits:  # a copy, since bytes may lie where words may not
+            asked = asked.copy().view(words.dtype)
         asked = fixed(np.ascontiguousarray(asked))
-        rows = allowed[block.start] if isinstance(allowed, list) else allowed
-        if part is not None:
-            words, terms = words[:, part], terms.rows(part)
-        elif rows is not None:
-            words, terms = fixed(np.take(words, rows, axis=1)), terms.rows(rows)
         if buckets is not None:
             counts, found, distances = buckets.within(asked, words, radius)
         elif by_bits:
-            limit = n_bits if radius is None else radius
-            how = n_bits, wanted, limit, whole
+            how = index.n_bits, wanted, min(radius, index.n_bits), whole
             counts, found, distances = hamming_scan(asked, words, *how)
         else:
-            limit = np.inf if radius is None else radius
-            how = arrays_of_terms(terms), terms.largest(), as_costs, wanted, limit
+            terms = index.terms.rows(rows)
+            how = arrays_of_terms(terms), terms.largest(), as_costs, wanted, radius
             counts, found, scores = weighted_scan(asked, words, *how)
             distances = 0.0 - scores
-        if part is not None:
-            found += part.start
-        elif rows is not None:
-            found = rows[found]
+        found = found + rows.start if isinstance(rows, slice) else rows[found]
         return np.repeat(np.arange(len(counts)), counts), found, distances
 
     found = map_in_threads(find, [(b, part) for b in blocks for part in parts], n_jobs)
     for block in blocks:
-        n_queries, triples = block.stop - block.start, [next(found) for _ in parts]
-        query, rows, distances = triples[0]
+        n_queries, of_parts = block.stop - block.start, [next(found) for _ in parts]
+        query, rows, distances = of_parts[0]
         if len(parts) > 1:
-            query, rows, distances = map(np.concatenate, zip(*triples))
+            query, rows, distances = map(np.concatenate, zip(*of_parts))
         order = np.lexsort((rows, distances, query))
         if own is not None:
             order = order[rows[order] != own[block][query[order]]]

@@ -26,10 +26,9 @@ from .._compat import optional
 from .._hashers import FittedHasher
 from ..affinity import BaseAffinity
 from ..codes._factors import Terms
-from ..codes._scores import fixed
+from ..codes._scores import columns_of, fixed
 from ..measures import Measure
-from ._ids import Ids
-from ._index import Index, Targets
+from ._index import Ids, Index, Targets
 from ._read import Columns
 
 _FORMAT, _VERSION = "sklearn-talr index", 5
@@ -190,7 +189,7 @@ def _load(path, text, kind, mmap, trusted):
             mapped = np.load(data / f"{name}.npy", mmap_mode="r")
             if mapped.shape != tuple(shape):
                 raise ValueError(f"{name} has shape {mapped.shape} in place of {shape}.")
-            arrays[name] = fixed(mapped) if mmap else np.array(mapped)
+            arrays[name] = fixed(mapped if mmap else np.array(mapped))
         index = _rebuild(header, arrays, hasher)
         affinity = "auto" if header["affinity_is_auto"] else index.targets.affinity
         params = header["params"] | {"affinity": affinity}
@@ -210,7 +209,7 @@ def _load(path, text, kind, mmap, trusted):
 def _rebuild(header, arrays, hasher):
     """The Index of what was read, whose parts do not contradict each other."""
     n_bits, n_samples = header["n_bits"], header["n_samples"]
-    words, numbers = fixed(arrays["words"]), arrays.get("numbers")
+    words, numbers = arrays["words"], arrays.get("numbers")
     affinity, values = header["affinity"], arrays.get("targets")
     affinity = None if affinity is None else BaseAffinity.from_plain(affinity)
     if header["targets_shape"] is not None:
@@ -221,35 +220,26 @@ def _rebuild(header, arrays, hasher):
         values.check_format(full_check=True)
     names = header["feature_names"]
     names = None if names is None else np.array(names, dtype=object)
-    n_items, n_bytes = words.shape[1], len(words) * words.dtype.itemsize
-    word = next(size for size in (8, 4, 2, 1) if n_bytes % size == 0)
-    spare = 8 * word - 1 - (n_bits - 1) % (8 * word)
-    limit = words.dtype.type((1 << (8 * word - spare)) - 1)
-    terms = Terms(**{name: arrays[name] for name in Terms._fields if name in arrays})
+    n_items, word = words.shape[1], words.dtype.itemsize
+    n_bytes, n_last = len(words) * word, n_bits - 8 * word * (len(words) - 1)
     ids = Ids(arrays["ids"], arrays["order_of_ids"]) if "ids" in arrays else None
-    kinds = {  # types and shapes of terms
-        "given": (np.float32, [(n_items, 1), (n_items, 2)]),
-        "factors": (np.uint8, [(n_items,)]),
-        "lengths": (np.uint8, [(n_items,)]),
-        "factor_table": (np.float32, [(256,)]),
-        "length_table": (np.float32, [(256, 2)]),
-    }
+    terms = Terms(**{name: arrays[name] for name in Terms._fields if name in arrays})
+    given, factors, lengths, factor_table, length_table = (each.shape for each in terms)
     sound = {
         "n_bits": type(n_bits) is int and 8 * n_bytes - 8 < n_bits <= 8 * n_bytes,
         "n_samples": type(n_samples) is int and n_samples >= n_items > 0,
         "bitorder": header["bitorder"] == "little",
-        "words": words.dtype == f"u{word}" and words[-1].max() <= limit,
+        "words": words.dtype == columns_of(np.zeros((1, n_bytes), np.uint8)).dtype
+        and int(words[-1].max()) < 2**n_last,
         "numbers": n_items == n_samples,
         "ids": ids is None or ids.is_sound(n_items),
-        "terms": ("factors" in arrays) == ("factor_table" in arrays)
-        and ("lengths" in arrays) == ("length_table" in arrays)
-        and not ("given" in arrays and {"factors", "lengths"} & arrays.keys())
+        "terms": given in [(0, 0), (n_items, 1), (n_items, 2)]
+        and (factors, factor_table) in [((0,), (0,)), ((n_items,), (256,))]
+        and (lengths, length_table) in [((0,), (0, 2)), ((n_items,), (256, 2))]
+        and not (given[0] and factors[0] + lengths[0])
         and all(
-            arrays[name].dtype == kind
-            and arrays[name].shape in shapes
-            and np.isfinite(arrays[name]).all()
-            for name, (kind, shapes) in kinds.items()
-            if name in arrays
+            array.dtype == none.dtype and np.isfinite(array).all()
+            for array, none in zip(terms, Terms())
         ),
         "feature_names": names is None or names.shape == (n_bits,),
         "targets": (affinity is None) == (values is None),
@@ -270,10 +260,9 @@ def _rebuild(header, arrays, hasher):
         if not affinity.by_number:
             one = values[:1], values[:1]
             affinity.level_index(*one, affinity.levels_between(*one))
-    if not all(sound.values()):
-        raise ValueError(
-            ", ".join(name for name, is_sound in sound.items() if not is_sound)
-        )
+    unsound = [name for name, is_sound in sound.items() if not is_sound]
+    if unsound:
+        raise ValueError(", ".join(unsound))
     columns, targets = Columns(n_bits, names, header["kind"]), Targets(affinity, values)
     return Index(words, terms, columns, n_samples, numbers, targets, ids, hasher)
 
@@ -284,20 +273,19 @@ def _store_hasher(hasher):
     Raises ValueError, which names the parameter, where skops cannot store some part of the
     hasher, or would not find it again.
     """
-    skops, parameters = _skops(), _parameters(hasher)
+    skops = _skops()
     try:
         return _stored(hasher, skops)
     except Exception as error:  # of any type, since parts may be anything
-        culprit = ""
+        culprit, parameters = "", _parameters(hasher).items()
         # Parameters of steps first, then the steps, at last lists of steps
-        for name in sorted(
-            parameters, key=lambda name: (-name.count("__"), type(parameters[name]) is list)
+        for name, part in sorted(
+            parameters, key=lambda pair: (-pair[0].count("__"), type(pair[1]) is list)
         ):
             try:
-                _stored(parameters[name], skops)
+                _stored(part, skops)
             except Exception:
-                kind = type(parameters[name]).__name__
-                culprit = f", because of its parameter {name} ({kind})"
+                culprit = f", because of its parameter {name} ({type(part).__name__})"
                 break
         raise ValueError(
             f"hasher cannot be saved without pickle{culprit}: {error!r}. "

@@ -28,16 +28,8 @@ from ..affinity import PrecomputedAffinity
 from ..codes import concatenate_codes
 from ._database import CodeDatabase, of_fitted
 from ._files import load_index
-from ._ids import Ids
-from ._index import Index
-from ._read import (
-    check_enough,
-    check_number,
-    read_among,
-    read_bits,
-    read_codes,
-    read_weights,
-)
+from ._index import Ids, Index
+from ._read import read_bits, read_codes, read_weights
 from ._rescoring import StackedRows, feature_rows, rescore
 
 
@@ -312,59 +304,6 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
         vars(self).update(progress.finish(fitted))
         return self
 
-    def partial_fit(self, X: Rows, y: Any = None, *, ids: Column = None) -> Self:
-        """Add items to the database; the hasher stays as it is.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Features. The first row gets index `n_samples_fit_`.
-
-        y : targets of length n_samples, default=None
-            Their targets, if those of the first items were given. After judgments items are
-            numbered on, with or without judgments of the new ones.
-
-        ids : array-like of shape (n_samples,) of str or int, default=None
-            Their ids, as for :class:`HammingNeighbors`.
-
-        Returns
-        -------
-        self : HashedNeighbors
-            The estimator with more items; the first call does what `fit` does.
-
-        Raises
-        ------
-        ValueError
-            If features, targets or ids do not continue those of the first items. The
-            estimator is then what it was before.
-        """
-        return super().partial_fit(X, y, ids=ids)
-
-    def save(self, path: FilePath) -> None:
-        """Write the fitted hasher and the codes to a folder.
-
-        Parameters
-        ----------
-        path : path-like
-            The folder, as for `save` of :class:`HammingNeighbors`.
-
-        Raises
-        ------
-        ImportError
-            If skops is not installed, which stores the hasher.
-
-        ValueError
-            If the affinity, `scoring` or the hasher has no form without pickle, such as a
-            hasher with a torch module, or a step with a lambda. Nothing is written then.
-
-        Notes
-        -----
-        Nothing is pickled. Functions and classes of your own are stored by their names, so
-        the program that loads the folder must be able to import them. Features for
-        `n_rescored` are not written.
-        """
-        super().save(path)
-
     @classmethod
     def load(
         cls,
@@ -443,17 +382,14 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
                 "n_rescored orders items by their features, for queries X, without ties. "
                 "Fit with n_rescored set, or load(path, features=...), or set it to None."
             )
-        n_items = fitted.n_items
+        how = {"among": among, "n_more": self.n_rescored}
+        _, candidates, _ = super()._nearest(fitted, X, n_neighbors, **how)
+        rows = feature_rows(X), fitted.features, fitted.indices_of(candidates)
         n_neighbors = self.n_neighbors if n_neighbors is None else n_neighbors
-        n_neighbors = check_number(n_neighbors, "n_neighbors", least=1, most=n_items)
-        if among is not None:
-            allowed = read_among(among, fitted, len(X))
-            n_items = check_enough(allowed, None, n_neighbors)
-        n_rescored = min(max(self.n_rescored, n_neighbors), n_items)
-        _, candidates, _ = super()._nearest(fitted, X, n_rescored, among=among)
-        rows = feature_rows(X), fitted.features, candidates
         how = {"metric": self.rescore_metric, "n_neighbors": n_neighbors}
-        return *rescore(*rows, **how), []
+        distances, indices = rescore(*rows, **how)
+        known = fitted.numbers
+        return distances, indices if known is None else known.searchsorted(indices), []
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -499,9 +435,8 @@ def fit_hasher(estimator, X, y, fit_params, max_samples=None, random_state=None)
     estimator.steps[-1] = name, last
     hasher = FittedHasher.of(estimator)
     if sample is not None:  # rows that were drawn keep the codes that they had in `fit`
-        order = np.arange(n_rows, 2 * n_rows)
+        order = len(sample) + np.arange(n_rows)
         order[sample] = np.arange(len(sample))
-        order[order >= n_rows] += len(sample) - n_rows
         codes = concatenate_codes([codes, hasher.encode(X)])[order]
     return hasher, codes
 

@@ -11,9 +11,9 @@ from ..affinity import resolve_affinity
 from ..codes import PackedCodes
 from ..codes._factors import Terms
 from ..codes._scores import columns_of, fixed, word_size
-from ._ids import Ids
 from ._read import Columns
 
+_CODEC = "utf-8", "surrogatepass"
 _LEAST_ITEMS = 2**18  # from which on lookup pays
 _LEAST_QUERIES = 100  # within a radius that have been asked, before tables are made
 _CODES_PER_LOOK = 64  # that are scanned while one code is looked up
@@ -41,8 +41,9 @@ class Targets(NamedTuple):
         An oracle that is fitted already keeps its levels. Any other is cloned and fitted
         on `y`. Where items are known by number, it is the number that is kept.
         """
+        numbers = np.arange(n_before, n_before + n_items)
         if y is None and getattr(affinity, "by_number", False):
-            y = np.arange(n_before, n_before + n_items)
+            y = numbers
         if y is None:
             return cls()
         affinity, values = resolve_affinity(affinity, None, y)
@@ -54,7 +55,6 @@ class Targets(NamedTuple):
         if not affinity.is_fitted:
             affinity = affinity.fit_clone(values)
         if affinity.by_number:
-            numbers = np.arange(n_before, n_before + n_items)
             if values.ndim == 1 and np.any(values != numbers):
                 raise ValueError(
                     f"y numbers the items otherwise than the index, where they are "
@@ -126,6 +126,102 @@ class Targets(NamedTuple):
             else:
                 elected.append(classes[votes.argmax(axis=1)])
         return np.concatenate(elected)
+
+
+class Ids(NamedTuple):
+    """The id of each row, a string or an integer of 64 bits, and what finds the row.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_items,), dtype int64 or bytes
+        Ids of the rows. Strings are in UTF-8, where most take a quarter of NumPy's own
+        form.
+
+    order : ndarray of shape (n_items,), dtype int64
+        Rows in the ascending order of their ids. NumPy would copy all of another type for
+        each id that is looked up.
+    """
+
+    values: np.ndarray
+    order: np.ndarray
+
+    @classmethod
+    def of(cls, ids, n_items):
+        """Ids of the first items; None where none are given."""
+        if ids is None:
+            return None
+        ids = check_ids(ids, n_items)
+        return cls(_plain(ids[:0]), np.arange(0)).add(ids)
+
+    def add(self, ids):
+        """The ids, and those of more items, which `check_ids` has read."""
+        n_old = len(self.values)
+        values = np.concatenate((self.values, self._like_these(ids)))
+        old, new = np.split(values, [n_old])  # both as wide as the widest
+        order = np.argsort(new, kind="stable")
+        places = np.searchsorted(old, new[order], sorter=self.order)
+        order = np.insert(self.order, places, n_old + order)
+        is_again = values[order[1:]] == values[order[:-1]]
+        if is_again.any():
+            first = np.maximum(order[1:], order[:-1])[is_again].min()
+            raise ValueError(
+                f"ids must differ from each other and from those in the database, and "
+                f"{ids[first - n_old].item()!r} does not. Remove an item before you add "
+                "another by its id."
+            )
+        return Ids(values, order)
+
+    def keep(self, stays):
+        """The ids of some of the rows, by a mask, as these are counted then."""
+        rows = np.cumsum(stays) - 1
+        return Ids(self.values[stays], rows[self.order[stays[self.order]]])
+
+    def find(self, ids):
+        """Rows of ids, in no order, and those ids that are of no item."""
+        asked = np.sort(self._like_these(check_ids(ids)))  # sorted ones are found sooner
+        cut = asked.astype(self.values.dtype)  # else NumPy would widen a copy of all
+        places = np.searchsorted(self.values, cut, sorter=self.order)
+        rows = self.order[np.minimum(places, len(self.order) - 1)]
+        return rows, _as_given(asked[self.values[rows] != asked])
+
+    def of_rows(self, rows):
+        """Ids of rows."""
+        return _as_given(self.values[rows])
+
+    def is_sound(self, n_items):
+        """Whether files may have held it. A wrong order finds no ids, but no wrong ones."""
+        values, order = self
+        return (
+            values.shape == order.shape == (n_items,)
+            and (values.dtype == np.int64 or values.dtype.kind == "S")
+            and order.dtype == np.int64
+            and 0 <= order.min() <= order.max() < n_items
+        )
+
+    @property
+    def nbytes(self):
+        """Bytes of all that is kept."""
+        return self.values.nbytes + self.order.nbytes
+
+    def _like_these(self, ids):
+        """Ids in the form of the values, whose type they must have."""
+        plain = _plain(ids)
+        if plain.size and plain.dtype.kind != self.values.dtype.kind:
+            raise ValueError(
+                "ids must be of the type of those in the database, "
+                f"{'integers' if plain.dtype.kind == 'S' else 'strings'}."
+            )
+        return plain
+
+
+def _plain(ids):
+    """Integers as they are, and strings in UTF-8."""
+    return np.char.encode(ids, *_CODEC) if ids.dtype.kind == "U" else ids
+
+
+def _as_given(plain):
+    """Integers as they are, and strings of UTF-8."""
+    return np.char.decode(plain, *_CODEC) if plain.dtype.kind == "S" else plain
 
 
 NO_TARGETS = Targets()
@@ -321,12 +417,9 @@ class Index:
         """Indices of rows."""
         return rows if self.numbers is None else self.numbers[rows].astype(np.int64)
 
-    def named(self, indices):
-        """Ids of items with these indices; the indices where items have no ids."""
-        if self.ids is None:
-            return indices
-        known = self.numbers
-        return self.ids.of_rows(indices if known is None else known.searchsorted(indices))
+    def named(self, rows):
+        """Ids of rows; their indices where items have no ids."""
+        return self.indices_of(rows) if self.ids is None else self.ids.of_rows(rows)
 
     @property
     def codes(self):

@@ -10,9 +10,9 @@ from .._compat import HasMethods, Interval, StrOptions, num_samples, with_callba
 from .._progress import Progress
 from .._threads import map_in_threads
 from .._types import Any, Array, ArrayLike, Column, Count, Rows, Self
-from ..codes import concatenate_codes, pack_codes, unpack_codes
+from ..codes import PackedCodes, concatenate_codes, unpack_codes
 from ..codes._packed import as_packed
-from ..codes._scores import TokenSets, read_groups, token_blocks, word_size
+from ..codes._scores import TokenSets, read_groups, token_blocks
 from ._database import FittedAtOnce, as_asked, of_fitted
 from ._hashed_neighbors import WithHasher, fit_hasher
 from ._read import check_number
@@ -295,7 +295,7 @@ class MaxSimNeighbors(WithHasher, FittedAtOnce):
         """
         fitted = self._get_fitted()
         n_neighbors = self.n_neighbors if n_neighbors is None else n_neighbors
-        most = len(fitted.present)
+        most = fitted.tokens.n_documents
         n_neighbors = check_number(n_neighbors, "n_neighbors", least=1, most=most)
         found = fitted.nearest(X, groups, n_neighbors, self.n_jobs)
         scores, places, tied = zip(*found)
@@ -306,9 +306,9 @@ class MaxSimNeighbors(WithHasher, FittedAtOnce):
         "labels", "Label of each document given so far, the first one first."
     )
     indices_: Array = of_fitted(
-        "present", "Places in `groups_` of the documents now in the database."
+        "tokens.present", "Places in `groups_` of the documents now in the database."
     )
-    n_groups_: int = of_fitted("present.size", "Number of documents in the database.")
+    n_groups_: int = of_fitted("tokens.n_documents", "Number of documents in the database.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -321,10 +321,8 @@ class Documents:
         The hasher of the tokens.
 
     tokens : TokenSets
-        Codes of the tokens, those of each document side by side.
-
-    present : ndarray of shape (n_documents,), dtype int64
-        Places in `labels` of the documents that are there, ascending.
+        Codes of the tokens, those of each document side by side. Numbers of documents are
+        their places in `labels`.
 
     labels : ndarray of shape (n_labels,)
         Label of each document given so far, those removed included.
@@ -338,7 +336,6 @@ class Documents:
 
     hasher: object
     tokens: TokenSets
-    present: np.ndarray
     labels: np.ndarray
     are_rows: bool
     by_bits: bool
@@ -348,7 +345,8 @@ class Documents:
         """The first documents; groups are labels of the rows, or None."""
         packed = _stored(codes, by_bits)
         labels, numbers = read_groups(groups, len(packed))
-        return cls(hasher, *_token_sets(packed, numbers), labels, groups is None, by_bits)
+        tokens = TokenSets.of(packed, numbers)
+        return cls(hasher, tokens, labels, groups is None, by_bits)
 
     def add(self, codes, groups):
         """The documents and more tokens, of new documents or of those that are there."""
@@ -357,28 +355,24 @@ class Documents:
             given, now = ("no groups", "some")[:: 1 if self.are_rows else -1]
             raise ValueError(f"fit was given {given} and partial_fit {now}: groups.")
         n_labels = len(self.labels)
+        labels, numbers = read_groups(groups, len(packed))
         if groups is None:
-            labels = n_labels + np.arange(len(packed))
-        else:
-            of_rows = read_groups(groups, len(packed))
-            labels = of_rows.labels[of_rows.numbers]
+            labels = n_labels + labels
         if _type_of_labels(labels) != _type_of_labels(self.labels):
             raise ValueError(
                 f"groups are of type {labels.dtype} and those of fit of type "
                 f"{self.labels.dtype}: labels must be of one type."
             )
         labels = np.concatenate((self.labels, labels))
-        labels, numbers = read_groups(labels, len(labels))
+        labels, places = read_groups(labels, len(labels))
         packed = concatenate_codes([self.tokens.packed, packed])
-        numbers = np.concatenate((self.numbers, numbers[n_labels:]))
-        tokens, present = _token_sets(packed, numbers)
-        return replace(self, tokens=tokens, present=present, labels=labels)
+        numbers = np.concatenate((self.numbers, places[n_labels:][numbers]))
+        return replace(self, tokens=TokenSets.of(packed, numbers), labels=labels)
 
     def remove(self, groups):
         """The documents without those of these labels; the others stay where they are."""
         groups = np.atleast_1d(np.asarray(groups))
-        here = self.labels[self.present]
-        missing = groups[~np.isin(groups, here)]
+        missing = groups[~np.isin(groups, self.labels[self.tokens.present])]
         if missing.size:
             raise ValueError(
                 f"groups contains {missing[:5].tolist()}, which are not in the database."
@@ -386,13 +380,13 @@ class Documents:
         removed = np.isin(self.labels, groups)[self.numbers]
         if removed.all():
             raise ValueError("groups would leave no document; fit another index instead.")
-        tokens, present = _token_sets(self.tokens.packed[~removed], self.numbers[~removed])
-        return replace(self, tokens=tokens, present=present)
+        tokens = TokenSets.of(self.tokens.packed[~removed], self.numbers[~removed])
+        return replace(self, tokens=tokens)
 
     @property
     def numbers(self):
         """Places in `labels` of the documents of the tokens, ascending."""
-        return np.repeat(self.present, np.diff(self.tokens.starts))
+        return np.repeat(self.tokens.present, np.diff(self.tokens.starts))
 
     @property
     def n_items(self):
@@ -401,13 +395,12 @@ class Documents:
 
     def __str__(self):
         each = self.nbytes / self.n_items
-        return f"{len(self.present)} documents, {each:.4g} bytes for each token"
+        return f"{self.tokens.n_documents} documents, {each:.4g} bytes for each token"
 
     @property
     def nbytes(self):
         """Bytes of all that is kept for the tokens."""
-        starts, present = self.tokens.starts, self.present
-        return self.tokens.packed.nbytes + starts.nbytes + present.nbytes
+        return sum(each.nbytes for each in self.tokens)
 
     def nearest(self, X, groups, n_neighbors, n_jobs):
         """Generate scores, places in `labels`, and places tied with the last, by query."""
@@ -416,7 +409,6 @@ class Documents:
         else:
             weights = np.asarray(self.hasher.query_weights(X), dtype=np.float32)
         tokens = self.tokens
-        word_size(tokens.packed.n_bits, weights.shape[1])
         numbers = read_groups(groups, len(weights)).numbers
         for tables in token_blocks(weights, numbers, tokens):
             scores = tables.scores(tokens, n_jobs)
@@ -424,13 +416,13 @@ class Documents:
             def look(query, tables=tables, scores=scores):
                 # What may be among the nearest is compared in float64.
                 last = tokens.n_documents - n_neighbors
-                limit = np.partition(scores[query], last)[last] - tables.margins[query]
+                limit = np.partition(scores[query], last)[last] - tables.margin
                 places = np.flatnonzero(scores[query] >= limit)
                 exact = tables.exact_scores(query, tokens.some(places))
                 order = np.lexsort((places, -exact))
                 tied = places[exact == exact[order[n_neighbors - 1]]]
                 order = order[:n_neighbors]
-                return exact[order], self.present[places[order]], self.present[tied]
+                return exact[order], tokens.present[places[order]], tokens.present[tied]
 
             yield from map_in_threads(look, range(len(scores)), n_jobs)
 
@@ -438,13 +430,7 @@ class Documents:
 def _stored(codes, by_bits):
     """Packed codes, which have neither factors nor lengths if queries are bits."""
     packed = as_packed(codes)
-    return pack_codes(unpack_codes(packed)) if by_bits else packed
-
-
-def _token_sets(packed, numbers):
-    """Tokens by document, and the numbers of the documents that are there."""
-    present = np.unique(numbers)
-    return TokenSets.of(packed, np.searchsorted(present, numbers)), present
+    return PackedCodes._of(packed.data, packed.n_bits) if by_bits else packed
 
 
 def _type_of_labels(labels):

@@ -9,14 +9,13 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
-from sklearn.utils.validation import validate_data
 
 from .._arrays import as_numpy
-from .._state import validate_seen
+from .._state import validate_aside, validate_seen
 from .._threads import slices
 from ..codes import PackedCodes
 from ..codes._packed import as_packed
-from ..codes._scores import columns_of, word_size
+from ..codes._scores import word_size
 
 _ROWS_PER_BLOCK = 65_536
 
@@ -77,7 +76,8 @@ def read_codes(X, index, owner=None):
                 f"X has {X.n_bits} bits, but {columns.owner} holds codes of "
                 f"{columns.n_bits} bits."
             )
-        packed, found, has_signs = as_packed(X), columns._replace(n_bits=X.n_bits), True
+        packed, has_signs = as_packed(X), True
+        found = columns if columns.n_bits else columns._replace(n_bits=X.n_bits)
     else:
         X, found = _validated(as_numpy(X), columns)
         if X.dtype.kind == "u" and X.max() > 1:
@@ -108,14 +108,9 @@ def read_codes(X, index, owner=None):
 
 
 def read_bits(X, index):
-    """Check codes of queries, and lay them out as the words of an index lie.
-
-    None means the items of the index.
-    """
-    if X is None:
-        return np.ascontiguousarray(index.words.T)
-    packed, _ = read_codes(X, index)
-    return np.ascontiguousarray(columns_of(packed.data).T)
+    """Packed bytes of codes of queries, which are checked; None means the items."""
+    packed = index.codes if X is None else read_codes(X, index)[0]
+    return packed.data
 
 
 def read_weights(X, columns):
@@ -158,9 +153,9 @@ def _validated(X, columns, **options):
     """
     reader = _reader_of(columns.owner)()
     if columns.n_bits is None:
-        X = validate_data(reader, X, **options)
-        names = getattr(reader, "feature_names_in_", None)
-        return X, Columns(reader.n_features_in_, names, columns.owner)
+        X, seen = validate_aside(reader, X, **options)
+        names = seen.get("feature_names_in_")
+        return X, Columns(seen["n_features_in_"], names, columns.owner)
     reader.n_features_in_ = columns.n_bits
     if columns.names is not None:
         reader.feature_names_in_ = columns.names
@@ -188,7 +183,8 @@ def read_among(among, index, n_queries):
     Parameters
     ----------
     among : array-like, sparse matrix or sequence of array-likes
-        Ids, indices where there are none, or a mask, for all queries or for each.
+        Ids, indices where there are none, or a mask, for all queries or for each. None
+        allows all.
 
     index : Index
         The items.
@@ -199,38 +195,37 @@ def read_among(among, index, n_queries):
     Returns
     -------
     allowed : ndarray of int64, or list of as many such arrays as there are queries
-        Rows that may be found, ascending.
+        Rows that may be found, ascending. None if all may.
     """
-    if not sp.issparse(among):
-        if not isinstance(among, np.ndarray) or among.dtype == object:
-            among = list(among)
-        is_row = isinstance(among, np.ndarray) and among.ndim != 2  # a list, not lists
-        first = [] if is_row else among[:1]
-        if len(first) and np.ndim(first[0]) and np.asarray(first[0]).dtype != bool:
+    if among is None:
+        return None
+    shapes = [(n_queries, index.n_indices)]
+    if sp.issparse(among):
+        among = sp.csr_array(among.astype(bool))
+    else:
+        is_array = isinstance(among, np.ndarray) and among.dtype != object
+        among = np.atleast_1d(among) if is_array else list(among)
+        if len(among) and np.ndim(among[0]) == 1 and np.asarray(among[0]).dtype != bool:
             if len(among) != n_queries:
                 raise ValueError(
                     f"among has {len(among)} lists for {n_queries} queries. Pass a list "
                     "for each query, or one array of indices for all."
                 )
             return [index.rows_of(each, "among") for each in among]
-        if np.asarray(among).dtype != bool:
-            return index.rows_of(among, "among")
         among = np.asarray(among)
-    shapes = [(n_queries, index.n_indices)]
-    shapes += [] if sp.issparse(among) else [(index.n_indices,)]
+        if among.dtype != bool:
+            return index.rows_of(among, "among")
+        shapes.append((index.n_indices,))
     if among.shape not in shapes:
         raise ValueError(
             f"among is a mask of shape {among.shape}. Masks have an entry for each item "
             f"given so far: shape {shapes[-1]}, or {shapes[0]} with a row for each query."
         )
-    if sp.issparse(among):
-        masks = sp.csr_array(among.astype(bool))
+    masks = among if index.numbers is None else among[..., index.numbers]
+    if sp.issparse(masks):
         masks.sum_duplicates()
         masks.eliminate_zeros()
-        masks = masks if index.numbers is None else masks[:, index.numbers]
-        rows = np.split(masks.indices, masks.indptr[1:-1])
-        return [np.sort(part).astype(np.int64) for part in rows]
-    masks = among if index.numbers is None else among[..., index.numbers]
+        return np.split(masks.indices.astype(np.int64), masks.indptr[1:-1])
     return np.flatnonzero(masks) if masks.ndim == 1 else [*map(np.flatnonzero, masks)]
 
 

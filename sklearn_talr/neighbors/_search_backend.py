@@ -154,8 +154,7 @@ class HashedSearchBackend:
             raise ValueError("there are no documents to search; call add_documents first.")
         X = _embedding_rows(embeddings)
         if top_ranked is None:
-            n_found = min(top_k, self.neighbors_.n_items_)
-            scores, places = self._best(X, n_found)
+            scores, places = self._best(X, min(top_k, self.neighbors_.n_items_))
             return scores.tolist(), places.tolist()
         if query_idx_to_id is None:
             raise ValueError("top_ranked needs query_idx_to_id: who the queries are.")
