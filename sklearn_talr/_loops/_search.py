@@ -79,14 +79,11 @@ def hamming_scan(queries, columns, n_bits, k, radius, whole):
 
 @compiled
 def _write_distances(query, columns, first, distances):
+    distances[:] = 0
     for place in range(len(query)):
         word, column = query[place], columns[place, first : first + len(distances)]
-        if place == 0:
-            for code in range(len(distances)):
-                distances[code] = count_ones(word ^ column[code])
-        else:
-            for code in range(len(distances)):
-                distances[code] += count_ones(word ^ column[code])
+        for code in range(len(distances)):
+            distances[code] += count_ones(word ^ column[code])
 
 
 @compiled
@@ -324,14 +321,10 @@ def _twice(values):
 
 @compiled
 def _take_high(part, first, rows, scores, count, limit):
-    found, least = np.uint8(0), np.float32(limit)
-    for code in range(len(part)):  # which is compiled to comparisons of vectors
-        found |= np.uint8(part[code] >= least)
-    if found:
-        for code in range(len(part)):
-            if part[code] >= limit:
-                rows[count], scores[count] = first + code, part[code]
-                count += 1
+    for code in range(len(part)):
+        if part[code] >= limit:
+            rows[count], scores[count] = first + code, part[code]
+            count += 1
     return count
 
 
@@ -339,32 +332,13 @@ def _take_high(part, first, rows, scores, count, limit):
 def _keep_best(rows, scores, count, k, limit, margin):
     """Drop what cannot be among the k best; return how many are left, and the limit."""
     if k > 0 and count >= k:
-        limit = max(limit, _kth_highest(scores[:count].copy(), k) - margin)
+        kth_highest = np.partition(scores[:count], count - k)[count - k]
+        limit = max(limit, kth_highest - margin)
     n_kept = 0
     for place in range(count):
         rows[n_kept], scores[n_kept] = rows[place], scores[place]
         n_kept += scores[place] >= limit
     return n_kept, limit
-
-
-@compiled
-def _kth_highest(values, k):
-    """The k-th highest of values, which are put into another order: quickselect."""
-    place, low, high = len(values) - k, 0, len(values) - 1
-    while low < high:
-        pivot, i, j = values[(low + high) // 2], low, high
-        while i <= j:
-            while values[i] < pivot:
-                i += 1
-            while values[j] > pivot:
-                j -= 1
-            if i <= j:
-                values[i], values[j] = values[j], values[i]
-                i, j = i + 1, j - 1
-        if place > j and place < i:
-            break
-        low, high = (low, j) if place <= j else (i, high)
-    return values[place]
 
 
 @compiled
@@ -415,10 +389,9 @@ def _write_exact(table, columns, terms, rows, scores):
 def _write_sums(tables, columns, first, sums):
     """Sums of what the bytes of codes add, from the first code on."""
     size = columns.itemsize
+    sums[:] = 0
     for place in range(len(columns)):
         column = columns[place, first : first + len(sums)]
-        if place == 0:
-            sums[:] = 0
         if size == 8:
             table = tables[8 * place : 8 * place + 8]
             for code in range(len(sums)):
@@ -483,7 +456,6 @@ def maxsim_scan(by_entry, data, terms, unit, starts, maxima):
         Where the maxima are written.
     """
     n_bytes, n_tokens = data.shape[1], maxima.shape[1]
-    whole = n_bytes - n_bytes % 4
     sums = np.empty(n_tokens, dtype=maxima.dtype)
     for document in range(len(maxima)):
         best = maxima[document]
@@ -491,17 +463,9 @@ def maxsim_scan(by_entry, data, terms, unit, starts, maxima):
         for code in range(starts[document], starts[document + 1]):
             octets = data[code]
             sums[:] = 0
-            for place in range(0, whole, 4):
-                first = by_entry[place, octets[place]]
-                second = by_entry[place + 1, octets[place + 1]]
-                third = by_entry[place + 2, octets[place + 2]]
-                fourth = by_entry[place + 3, octets[place + 3]]
-                for token in range(n_tokens):  # which is compiled to sums of vectors
-                    left, right = first[token] + second[token], third[token] + fourth[token]
-                    sums[token] += left + right
-            for place in range(whole, n_bytes):
+            for place in range(n_bytes):
                 entries = by_entry[place, octets[place]]
-                for token in range(n_tokens):
+                for token in range(n_tokens):  # which is compiled to sums of vectors
                     sums[token] += entries[token]
             factor, added = terms[code, 0], maxima.dtype.type(terms[code, 1] * unit)
             for token in range(n_tokens):
