@@ -66,7 +66,8 @@ def hamming_scan(queries, columns, n_bits, k, radius, whole):
             if counts[query] + len(part) > room:
                 _drop(rows[query], distances[query], known[query])
                 if counts[query] + len(part) > room:
-                    rows, distances = _wider(rows), _wider(distances)
+                    rows = np.concatenate((rows, rows), axis=1)
+                    distances = np.concatenate((distances, distances), axis=1)
                     room = rows.shape[1]
             _write_distances(queries[query], columns, first, part)
             if _least(part) <= reach[query] - (k > 0 and not whole and held[query] >= k):
@@ -123,14 +124,6 @@ def _drop(rows, distances, known):
         rows[n_kept], distances[n_kept] = rows[place], distances[place]
         n_kept += distances[place] <= reach
     known[0] = n_kept
-
-
-@compiled
-def _wider(values):
-    wider = np.empty((values.shape[0], 2 * values.shape[1]), dtype=values.dtype)
-    for row in range(len(values)):
-        copy_to(wider[row], values[row])
-    return wider
 
 
 @compiled
@@ -210,7 +203,7 @@ def weighted_scan(weights, columns, terms, largest, as_costs, k, radius):
         for first in range(0, n_codes, _TILE):
             part = sums[: min(_TILE, n_codes - first)]
             while start + count + len(part) > len(rows):
-                rows, scores = _twice(rows), _twice(scores)
+                rows, scores = np.append(rows, rows), np.append(scores, scores)
             if is_bounded and first >= _UNBOUNDED:
                 _write_costs(signs, planes, columns, first, costs)
                 for code in range(len(part)):
@@ -310,13 +303,6 @@ def largest_sum(table):
     for entries in table:
         total += np.abs(entries).max()
     return total
-
-
-@compiled
-def _twice(values):
-    twice = np.empty(2 * len(values), dtype=values.dtype)
-    copy_to(twice, values)
-    return twice
 
 
 @compiled
