@@ -212,8 +212,7 @@ def weighted_scan(weights, columns, terms, largest, as_costs, k, radius):
                 how = table, columns, terms, np.float32(unit)
                 is_bounded = 2 * _look_up(how, first, part, limit) < len(part)
             else:
-                _write_sums(table, columns, first, part)
-                _apply_terms(terms, np.float32(unit), first, part)
+                _score(table, columns, terms, np.float32(unit), first, part)
             count = _take_high(part, first, rows[start:], scores[start:], count, limit)
             if k > 0 and count > room:
                 count, limit = _keep_best(
@@ -264,13 +263,11 @@ def _write_costs(signs, planes, columns, first, costs):
 @compiled
 def _look_up(how, first, scores, limit):
     """Make scores of bounds that reach a limit; return how many these are."""
-    table, columns, terms, unit = how
     n_reached = 0
     for code in range(len(scores)):
         if scores[code] >= limit:
             score = scores[code : code + 1]
-            _write_sums(table, columns, first + code, score)
-            _apply_terms(terms, unit, first + code, score)
+            _score(*how, first + code, score)
             n_reached += 1
     return n_reached
 
@@ -359,21 +356,19 @@ def write_scores(tables, columns, terms, scores):
     for first in range(0, columns.shape[1], _TILE):
         for query in range(len(tables)):
             part = scores[query, first : first + _TILE]
-            _write_sums(tables[query], columns, first, part)
-            _apply_terms(terms, unit, first, part)
+            _score(tables[query], columns, terms, unit, first, part)
 
 
 @compiled
 def _write_exact(table, columns, terms, rows, scores):
     for place in range(len(rows)):
         score = scores[place : place + 1]
-        _write_sums(table, columns, rows[place], score)
-        _apply_terms(terms, 1.0, rows[place], score)
+        _score(table, columns, terms, 1.0, rows[place], score)
 
 
 @compiled
-def _write_sums(tables, columns, first, sums):
-    """Sums of what the bytes of codes add, from the first code on."""
+def _score(tables, columns, terms, unit, first, sums):
+    """Write sums of what the bytes of codes add, from the first code on, with terms."""
     size = columns.itemsize
     sums[:] = 0
     for place in range(len(columns)):
@@ -392,6 +387,7 @@ def _write_sums(tables, columns, first, sums):
                 entries = tables[size * place + byte]
                 for code in range(len(sums)):
                     sums[code] += entries[(column[code] >> (8 * byte)) & 255]
+    _apply_terms(terms, unit, first, sums)
 
 
 @compiled

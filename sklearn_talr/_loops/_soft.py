@@ -105,14 +105,8 @@ def _add(cells, upper, sums, counts):
 
 
 @compiled
-def gradient_of_pairs(steps, cells, gradient):
-    """Look the gradient of each pair up by its cell, and write it to `gradient`."""
-    for q in range(len(cells)):
-        _look_up(steps[q], cells[q], gradient[q])
-
-
-@compiled
 def _look_up(steps, cells, out):
+    """Look the gradient of each pair up by its cell, and write it to `out`."""
     for i in range(len(cells)):
         out[i] = steps[np.uint32(cells[i])]
 

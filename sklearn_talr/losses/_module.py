@@ -226,14 +226,8 @@ class TieAwareLoss(torch.nn.Module):
         n_shared = (targets > 0).float() @ (database_targets > 0).float().T
         if self.measure == "AP":
             return (n_shared > 0).short(), torch.arange(2, device=n_shared.device)
-        n_levels = int(_most_labels(targets).minimum(_most_labels(database_targets))) + 1
+        n_levels = int(n_shared.max()) + 1 if n_shared.numel() else 1
         return n_shared.int(), torch.arange(n_levels, device=n_shared.device)
-
-
-def _most_labels(targets):
-    """The largest number of labels of one item, which bounds the number it shares."""
-    n_labels = (targets > 0).sum(1)
-    return n_labels.max() if len(n_labels) else n_labels.sum()
 
 
 # Every function below is a collective operation: all ranks must call it, in the same order.

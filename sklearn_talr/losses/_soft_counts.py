@@ -156,14 +156,7 @@ class SoftCounts(torch.autograd.Function):
         # Transposed: a product that adds to its rows is faster than one to its columns.
         grad_database = database.new_zeros(database.shape[::-1])
         for rows in blocks_of_queries(cells):
-            if is_on_host(query):
-                from .._loops._soft import gradient_of_pairs
-
-                grad_products = steps.new_empty(cells[rows].shape)
-                pairs = steps[rows], cells[rows], grad_products
-                gradient_of_pairs(*(each.numpy() for each in pairs))
-            else:
-                grad_products = torch.gather(steps[rows], 1, cells[rows].long())
+            grad_products = torch.gather(steps[rows], 1, cells[rows].long())
             grad_query[rows].addmm_(grad_products, database, beta=0, alpha=-ctx.scale)
             grad_database.addmm_(query[rows].T, grad_products, alpha=-ctx.scale)
         return grad_query, grad_database.T, None, None, None
@@ -176,7 +169,6 @@ def is_on_host(tensor):
 
 def arrays_of_pairs(products, levels, scale, n_bins):
     """Inner products, levels, and bins as numbers, as compiled loops take them."""
-    levels = levels.to(torch.int32) if levels.dtype == torch.bool else levels
     products = products.numpy()
     bins = (products.dtype.type(value) for value in (scale, 0.5 * n_bins, n_bins))
     return products, levels.contiguous().numpy(), *bins
