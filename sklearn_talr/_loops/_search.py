@@ -80,11 +80,14 @@ def hamming_scan(queries, columns, n_bits, k, radius, whole):
 
 @compiled
 def _write_distances(query, columns, first, distances):
-    distances[:] = 0
     for place in range(len(query)):
         word, column = query[place], columns[place, first : first + len(distances)]
-        for code in range(len(distances)):
-            distances[code] += count_ones(word ^ column[code])
+        if place == 0:
+            for code in range(len(distances)):
+                distances[code] = count_ones(word ^ column[code])
+        else:
+            for code in range(len(distances)):
+                distances[code] += count_ones(word ^ column[code])
 
 
 @compiled
@@ -212,7 +215,8 @@ def weighted_scan(weights, columns, terms, largest, as_costs, k, radius):
                 how = table, columns, terms, np.float32(unit)
                 is_bounded = 2 * _look_up(how, first, part, limit) < len(part)
             else:
-                _score(table, columns, terms, np.float32(unit), first, part)
+                _write_sums(table, columns, first, part)
+                _apply_terms(terms, np.float32(unit), first, part)
             count = _take_high(part, first, rows[start:], scores[start:], count, limit)
             if k > 0 and count > room:
                 count, limit = _keep_best(
@@ -263,11 +267,13 @@ def _write_costs(signs, planes, columns, first, costs):
 @compiled
 def _look_up(how, first, scores, limit):
     """Make scores of bounds that reach a limit; return how many these are."""
+    table, columns, terms, unit = how
     n_reached = 0
     for code in range(len(scores)):
         if scores[code] >= limit:
             score = scores[code : code + 1]
-            _score(*how, first + code, score)
+            _write_sums(table, columns, first + code, score)
+            _apply_terms(terms, unit, first + code, score)
             n_reached += 1
     return n_reached
 
@@ -304,10 +310,14 @@ def largest_sum(table):
 
 @compiled
 def _take_high(part, first, rows, scores, count, limit):
-    for code in range(len(part)):
-        if part[code] >= limit:
-            rows[count], scores[count] = first + code, part[code]
-            count += 1
+    found, least = np.uint8(0), np.float32(limit)
+    for code in range(len(part)):  # which is compiled to comparisons of vectors
+        found |= np.uint8(part[code] >= least)
+    if found:
+        for code in range(len(part)):
+            if part[code] >= limit:
+                rows[count], scores[count] = first + code, part[code]
+                count += 1
     return count
 
 
@@ -356,19 +366,21 @@ def write_scores(tables, columns, terms, scores):
     for first in range(0, columns.shape[1], _TILE):
         for query in range(len(tables)):
             part = scores[query, first : first + _TILE]
-            _score(tables[query], columns, terms, unit, first, part)
+            _write_sums(tables[query], columns, first, part)
+            _apply_terms(terms, unit, first, part)
 
 
 @compiled
 def _write_exact(table, columns, terms, rows, scores):
     for place in range(len(rows)):
         score = scores[place : place + 1]
-        _score(table, columns, terms, 1.0, rows[place], score)
+        _write_sums(table, columns, rows[place], score)
+        _apply_terms(terms, 1.0, rows[place], score)
 
 
 @compiled
-def _score(tables, columns, terms, unit, first, sums):
-    """Write sums of what the bytes of codes add, from the first code on, with terms."""
+def _write_sums(tables, columns, first, sums):
+    """Sums of what the bytes of codes add, from the first code on."""
     size = columns.itemsize
     sums[:] = 0
     for place in range(len(columns)):
@@ -387,7 +399,6 @@ def _score(tables, columns, terms, unit, first, sums):
                 entries = tables[size * place + byte]
                 for code in range(len(sums)):
                     sums[code] += entries[(column[code] >> (8 * byte)) & 255]
-    _apply_terms(terms, unit, first, sums)
 
 
 @compiled
