@@ -11,7 +11,6 @@ from typing import NamedTuple
 import numpy as np
 
 from ._compile import compiled, count_ones
-from ._search import _twice
 
 
 class Buckets(NamedTuple):
@@ -100,7 +99,8 @@ def _look_up(queries, columns, firsts, starts, rows, width, radius):
             address = _address(words, firsts[table], width)
             bucket = rows[table, starts[table, address] : starts[table, address + 1]]
             while end + len(bucket) > len(found):
-                found, distances = _twice(found), _twice(distances)
+                found = np.append(found, found)
+                distances = np.append(distances, distances)
             how = firsts[:table], width, bucket, radius
             end = _take(words, columns, how, found, distances, end)
         counts[query] = end - begin

@@ -39,33 +39,27 @@ def count_levels(queries, items, starts, level, weights, counts):
             group += 1
         for q in range(len(queries)):
             query, table = queries[q], counts[q]
-            _add(query, items[first:end], _part(weights, first, end), 1, table[0])
+            _add(query, items, weights, first, end, 1, table[0])
             g = group
             while g < level.shape[1] and starts[g] < end:
                 if level[q, g]:
                     a, b = max(first, starts[g]), min(end, starts[g + 1])
-                    _add(query, items[a:b], _part(weights, a, b), -1, table[0])
-                    _add(query, items[a:b], _part(weights, a, b), 1, table[level[q, g]])
+                    _add(query, items, weights, a, b, -1, table[0])
+                    _add(query, items, weights, a, b, 1, table[level[q, g]])
                 g += 1
 
 
 @compiled
-def _part(weights, first, end):
-    """Weights of some items, or None."""
-    return None if weights is None else weights[first:end]
-
-
-@compiled
-def _add(query, items, weights, sign, row):
-    """Add ``sign`` times the weights of items to the counts of their distances."""
+def _add(query, items, weights, first, end, sign, row):
+    """Add ``sign`` times the weights of some items to the counts of their distances."""
     if len(query) == 1:  # half as many instructions as the loop over words takes
         word = query[0]
-        for i in range(len(items)):
+        for i in range(first, end):
             row[count_ones(word ^ items[i, 0])] += (
                 sign if weights is None else sign * weights[i]
             )
     else:
-        for i in range(len(items)):
+        for i in range(first, end):
             distance = 0
             for w in range(len(query)):
                 distance += count_ones(query[w] ^ items[i, w])

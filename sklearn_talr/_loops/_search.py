@@ -66,7 +66,8 @@ def hamming_scan(queries, columns, n_bits, k, radius, whole):
             if counts[query] + len(part) > room:
                 _drop(rows[query], distances[query], known[query])
                 if counts[query] + len(part) > room:
-                    rows, distances = _wider(rows), _wider(distances)
+                    rows = np.concatenate((rows, rows), axis=1)
+                    distances = np.concatenate((distances, distances), axis=1)
                     room = rows.shape[1]
             _write_distances(queries[query], columns, first, part)
             if _least(part) <= reach[query] - (k > 0 and not whole and held[query] >= k):
@@ -126,14 +127,6 @@ def _drop(rows, distances, known):
         rows[n_kept], distances[n_kept] = rows[place], distances[place]
         n_kept += distances[place] <= reach
     known[0] = n_kept
-
-
-@compiled
-def _wider(values):
-    wider = np.empty((values.shape[0], 2 * values.shape[1]), dtype=values.dtype)
-    for row in range(len(values)):
-        copy_to(wider[row], values[row])
-    return wider
 
 
 @compiled
@@ -213,7 +206,7 @@ def weighted_scan(weights, columns, terms, largest, as_costs, k, radius):
         for first in range(0, n_codes, _TILE):
             part = sums[: min(_TILE, n_codes - first)]
             while start + count + len(part) > len(rows):
-                rows, scores = _twice(rows), _twice(scores)
+                rows, scores = np.append(rows, rows), np.append(scores, scores)
             if is_bounded and first >= _UNBOUNDED:
                 _write_costs(signs, planes, columns, first, costs)
                 for code in range(len(part)):
@@ -316,13 +309,6 @@ def largest_sum(table):
 
 
 @compiled
-def _twice(values):
-    twice = np.empty(2 * len(values), dtype=values.dtype)
-    copy_to(twice, values)
-    return twice
-
-
-@compiled
 def _take_high(part, first, rows, scores, count, limit):
     found, least = np.uint8(0), np.float32(limit)
     for code in range(len(part)):  # which is compiled to comparisons of vectors
@@ -339,32 +325,13 @@ def _take_high(part, first, rows, scores, count, limit):
 def _keep_best(rows, scores, count, k, limit, margin):
     """Drop what cannot be among the k best; return how many are left, and the limit."""
     if k > 0 and count >= k:
-        limit = max(limit, _kth_highest(scores[:count].copy(), k) - margin)
+        kth_highest = np.partition(scores[:count], count - k)[count - k]
+        limit = max(limit, kth_highest - margin)
     n_kept = 0
     for place in range(count):
         rows[n_kept], scores[n_kept] = rows[place], scores[place]
         n_kept += scores[place] >= limit
     return n_kept, limit
-
-
-@compiled
-def _kth_highest(values, k):
-    """The k-th highest of values, which are put into another order: quickselect."""
-    place, low, high = len(values) - k, 0, len(values) - 1
-    while low < high:
-        pivot, i, j = values[(low + high) // 2], low, high
-        while i <= j:
-            while values[i] < pivot:
-                i += 1
-            while values[j] > pivot:
-                j -= 1
-            if i <= j:
-                values[i], values[j] = values[j], values[i]
-                i, j = i + 1, j - 1
-        if place > j and place < i:
-            break
-        low, high = (low, j) if place <= j else (i, high)
-    return values[place]
 
 
 @compiled
@@ -415,10 +382,9 @@ def _write_exact(table, columns, terms, rows, scores):
 def _write_sums(tables, columns, first, sums):
     """Sums of what the bytes of codes add, from the first code on."""
     size = columns.itemsize
+    sums[:] = 0
     for place in range(len(columns)):
         column = columns[place, first : first + len(sums)]
-        if place == 0:
-            sums[:] = 0
         if size == 8:
             table = tables[8 * place : 8 * place + 8]
             for code in range(len(sums)):
@@ -483,7 +449,6 @@ def maxsim_scan(by_entry, data, terms, unit, starts, maxima):
         Where the maxima are written.
     """
     n_bytes, n_tokens = data.shape[1], maxima.shape[1]
-    whole = n_bytes - n_bytes % 4
     sums = np.empty(n_tokens, dtype=maxima.dtype)
     for document in range(len(maxima)):
         best = maxima[document]
@@ -491,17 +456,9 @@ def maxsim_scan(by_entry, data, terms, unit, starts, maxima):
         for code in range(starts[document], starts[document + 1]):
             octets = data[code]
             sums[:] = 0
-            for place in range(0, whole, 4):
-                first = by_entry[place, octets[place]]
-                second = by_entry[place + 1, octets[place + 1]]
-                third = by_entry[place + 2, octets[place + 2]]
-                fourth = by_entry[place + 3, octets[place + 3]]
-                for token in range(n_tokens):  # which is compiled to sums of vectors
-                    left, right = first[token] + second[token], third[token] + fourth[token]
-                    sums[token] += left + right
-            for place in range(whole, n_bytes):
+            for place in range(n_bytes):
                 entries = by_entry[place, octets[place]]
-                for token in range(n_tokens):
+                for token in range(n_tokens):  # which is compiled to sums of vectors
                     sums[token] += entries[token]
             factor, added = terms[code, 0], maxima.dtype.type(terms[code, 1] * unit)
             for token in range(n_tokens):

@@ -43,7 +43,7 @@ _S2, _S3 = 0.0038257782879866375, -0.0035031332693827145
 
 
 @compiled
-def count_softly(products, levels, scale, half, top, excluded, counts, cells):
+def count_softly(products, levels, scale, half, top, counts, cells):
     """Count the pairs of a block of queries by affinity level and relaxed distance.
 
     A pair at position z, in bins, has the share z - lo in bin lo + 1 and the rest in lo.
@@ -62,9 +62,6 @@ def count_softly(products, levels, scale, half, top, excluded, counts, cells):
         Bins by which a product of 1 is nearer than one of 0; half the number of bins, which
         is where a product of 0 is; and the number of bins.
 
-    excluded : int
-        Query q is not counted with item ``excluded + q``. Negative: all are counted.
-
     counts : ndarray of shape (n_queries, n_levels * (n_bins + 1)), float
         Receives the counts.
 
@@ -74,13 +71,12 @@ def count_softly(products, levels, scale, half, top, excluded, counts, cells):
     n_cells = counts.shape[1]
     sums, upper = np.empty((2, n_cells + 1)), np.empty_like(products[0])
     for q in range(len(products)):
-        own = excluded + q if excluded >= 0 else -1
-        _place(products[q], levels[q], scale, half, top, n_cells, own, cells[q], upper)
+        _place(products[q], levels[q], scale, half, top, n_cells, cells[q], upper)
         _add(cells[q], upper, sums, counts[q])
 
 
 @compiled
-def _place(products, levels, scale, half, top, n_cells, own, cells, upper):
+def _place(products, levels, scale, half, top, n_cells, cells, upper):
     """The cell of each pair of a query, and its share in the next; vectorized."""
     spare = np.int32(n_cells)
     zero, last, width = half - half, np.int32(top - 1), np.int32(top + 1)
@@ -92,8 +88,6 @@ def _place(products, levels, scale, half, top, n_cells, own, cells, upper):
         upper[i] = min(position, top) - np.float32(lo) + (products[i] - products[i])
         level = np.int32(levels[i])
         cells[i] = level * width + lo if level >= 0 else spare
-    if own >= 0:
-        cells[own] = spare
 
 
 @compiled
@@ -111,20 +105,14 @@ def _add(cells, upper, sums, counts):
 
 
 @compiled
-def gradient_of_pairs(steps, cells, gradient):
-    """Look the gradient of each pair up by its cell, and write it to `gradient`."""
-    for q in range(len(cells)):
-        _look_up(steps[q], cells[q], gradient[q])
-
-
-@compiled
 def _look_up(steps, cells, out):
+    """Look the gradient of each pair up by its cell, and write it to `out`."""
     for i in range(len(cells)):
         out[i] = steps[np.uint32(cells[i])]
 
 
 @compiled
-def rank_softly(products, levels, scale, half, top, excluded, how):
+def rank_softly(products, levels, scale, half, top, how):
     """Measure the rankings of a block of queries, and differentiate by all pairs.
 
     Each query is counted, measured and differentiated while its numbers are in the cache.
@@ -135,7 +123,7 @@ def rank_softly(products, levels, scale, half, top, excluded, how):
         Inner products of relaxed bits. Receives the gradient of the sum of the values by
         the positions of the pairs, in bins.
 
-    levels, scale, half, top, excluded
+    levels, scale, half, top
         As of `count_softly`.
 
     how : tuple
@@ -155,8 +143,7 @@ def rank_softly(products, levels, scale, half, top, excluded, how):
     tables = np.empty((6, n_distances))
     total = n_valued = 0.0
     for q in range(len(products)):
-        own = excluded + q if excluded >= 0 else -1
-        _place(products[q], levels[q], scale, half, top, n_cells, own, cells, upper)
+        _place(products[q], levels[q], scale, half, top, n_cells, cells, upper)
         _add(cells, upper, sums, of_cells)
         # Every pair has mass 1: a query with less than a half has nothing relevant.
         n_relevant = n_items = 0.0
@@ -218,7 +205,6 @@ def _measure(counts, gains, simplified, discounts, sums, tables, gradients):
 @compiled
 def _average_precision(counts, simplified, tables, gradients):
     n_levels, n_distances = counts.shape
-    tables = tables[:, :n_distances]
     c, p = tables[0], tables[1]
     n_relevant = 0.0
     for d in range(n_distances):
@@ -232,19 +218,22 @@ def _average_precision(counts, simplified, tables, gradients):
         value = weight * _simplified_sum(c, p, tables[2:])
     else:
         value = weight * _precision_sum(c, p, tables[2:])
-    for d in range(n_distances):
-        by_c = tables[2, d] * weight
+    behind_c = behind_p = 0.0  # what is gained where the ties behind a distance move up
+    for d in range(n_distances - 1, -1, -1):
+        by_c = (tables[2, d] + behind_c) * weight
+        by_p = (tables[3, d] + behind_p - value) * weight
         gradients[0, d] = by_c
-        by_p = (tables[3, d] - value) * weight
         for level in range(1, n_levels):
             gradients[level, d] = by_c + by_p
+        behind_c += tables[4, d]
+        behind_p += tables[5, d]
     return value
 
 
 @compiled
 def _simplified_sum(c, p, tables):
-    """Sum over ties of p (2 P + p + 1) / (2 C + c + 1), and its gradient."""
-    by_c, by_p = tables[0], tables[1]
+    """Sum over ties of p (2 P + p + 1) / (2 C + c + 1), and derivatives as below."""
+    by_c, by_p, by_x, by_before = tables[0], tables[1], tables[2], tables[3]
     total = items = relevant = 0.0
     for d in range(len(c)):
         length = 1 / (2 * items + c[d] + 1)
@@ -252,23 +241,15 @@ def _simplified_sum(c, p, tables):
         total += p[d] * precision
         by_p[d] = precision + p[d] * length
         by_c[d] = -p[d] * precision * length
+        by_x[d], by_before[d] = 2 * by_c[d], 2 * p[d] * length
         items += c[d]
         relevant += p[d]
-    behind_c = behind_p = 0.0  # what the ties behind a distance gain
-    for d in range(len(c) - 1, -1, -1):
-        share = p[d] / (2 * items - c[d] + 1)
-        length = by_c[d]
-        items -= c[d]
-        by_p[d] += behind_p
-        by_c[d] += behind_c
-        behind_p += 2 * share
-        behind_c += 2 * length
     return total
 
 
 @compiled
 def _precision_sum(c, p, tables):
-    """Sum over ties of p times a gain, and its gradient by c and by p.
+    """Sum over ties of p times a gain, and its derivatives by c, p, C and P of each tie.
 
     With a = P + 1 and b = p - 1 the gain of a tie is
 
@@ -312,12 +293,6 @@ def _precision_sum(c, p, tables):
         by_before[d] = (inverse + length * mean) * share
         relevant += p[d]
         x = ahead
-    behind_c = behind_p = 0.0  # what is gained where the ties behind a distance move up
-    for d in range(len(c) - 1, -1, -1):
-        by_c[d] += behind_c
-        by_p[d] += behind_p
-        behind_c += by_x[d]
-        behind_p += by_before[d]
     return total
 
 
@@ -344,7 +319,6 @@ def _digamma_and_trigamma(x):
 @compiled
 def _ndcg(counts, gains, simplified, discounts, sums, tables, gradients):
     n_levels, n_distances = counts.shape
-    tables = tables[:, :n_distances]
     c, gain, mean, by_c = tables[0], tables[1], tables[2], tables[3]
     # The ideal ranking: a tie for each level, the best first.
     ideals = np.empty((4, n_levels))

@@ -25,14 +25,14 @@ _BITS_PER_TURN, _SWEEPS_AFTER_TURNS = 32, 2
 
 @compiled
 def _best(along, squares, inner, u, s, merits):
-    """The best of 256 entries, where the other words have u and s, and its merit."""
+    """The best of 256 entries, where the other words have u and s."""
     for value in range(256):
         product = u + along[value]
         square = s + squares[value] + np.float32(2) * inner[value]
         square = max(square, np.float32(1e-20))
         merits[value] = product * abs(product) / square
     for lane in range(_LANES):
-        best = merits[256 + lane] = merits[lane]
+        merits[256 + lane] = merits[lane]
     for start in range(_LANES, 256, _LANES):
         for lane in range(_LANES):
             one, other = merits[256 + lane], merits[start + lane]
@@ -42,29 +42,31 @@ def _best(along, squares, inner, u, s, merits):
         best = max(best, merits[256 + lane])
     for value in range(256):
         if merits[value] == best:
-            return value, best
-    return 0, best
+            return value
+    return 0
 
 
 @compiled
-def _sweep(along, table, squares, now, inner, sums, merits):
-    """Set each word to its best entry in turn; return how many have changed."""
-    n_changed = 0
-    for word in range(len(now)):
-        first, old = 256 * word, now[word]
-        own = slice(first, first + 256)
-        u = sums[0] - along[first + old]
-        s = sums[1] - squares[first + old] - np.float32(2) * inner[first + old]
-        new, _ = _best(along[own], squares[own], inner[own], u, s, merits)
-        if new != old:
-            sums[0] = u + along[first + new]
-            sums[1] = s + squares[first + new] + np.float32(2) * inner[first + new]
-            added, removed = table[first + new], table[first + old]
-            for entry in range(len(inner)):
-                inner[entry] += added[entry] - removed[entry]
-            now[word] = new
-            n_changed += 1
-    return n_changed
+def _choose(along, table, squares, now, inner, sums, merits, n_sweeps):
+    """Set each word to its best entry in turn, until none changes."""
+    for _ in range(n_sweeps):
+        n_changed = 0
+        for word in range(len(now)):
+            first, old = 256 * word, now[word]
+            own = slice(first, first + 256)
+            u = sums[0] - along[first + old]
+            s = sums[1] - squares[first + old] - np.float32(2) * inner[first + old]
+            new = _best(along[own], squares[own], inner[own], u, s, merits)
+            if new != old:
+                sums[0] = u + along[first + new]
+                sums[1] = s + squares[first + new] + np.float32(2) * inner[first + new]
+                added, removed = table[first + new], table[first + old]
+                for entry in range(len(inner)):
+                    inner[entry] += added[entry] - removed[entry]
+                now[word] = new
+                n_changed += 1
+        if n_changed == 0:
+            break
 
 
 @compiled
@@ -111,7 +113,7 @@ def search_words(products, table, squares, words, n_rounds, n_sweeps, share, ane
             own = slice(first, first + 256)
             new = np.int64(words[row, word])
             if anew:
-                new, _ = _best(along[own], squares[own], inner[own], u, s, merits)
+                new = _best(along[own], squares[own], inner[own], u, s, merits)
             u += along[first + new]
             s += squares[first + new] + np.float32(2) * inner[first + new]
             added = table[first + new]
@@ -119,9 +121,8 @@ def search_words(products, table, squares, words, n_rounds, n_sweeps, share, ane
                 inner[entry] += added[entry]
             now[word] = new
         sums[0], sums[1] = u, s
-        for _ in range(10 if anew else n_sweeps):
-            if not _sweep(along, table, squares, now, inner, sums, merits):
-                break
+        n_first = 10 if anew else n_sweeps
+        _choose(along, table, squares, now, inner, sums, merits, n_first)
         # A row draws by its own words: so its code does not depend on other rows.
         state = np.uint64(0x9E3779B97F4A7C15)
         for word in range(n_words):
@@ -144,9 +145,7 @@ def search_words(products, table, squares, words, n_rounds, n_sweeps, share, ane
                     for entry in range(n_entries):
                         inner[entry] += added[entry] - removed[entry]
                     now[word] = new
-            for _ in range(n_sweeps):
-                if not _sweep(along, table, squares, now, inner, sums, merits):
-                    break
+            _choose(along, table, squares, now, inner, sums, merits, n_sweeps)
             merit = sums[0] * abs(sums[0]) / sums[1]
             if not merit > best_sums[0] * abs(best_sums[0]) / best_sums[1]:
                 copy_to(now, best)

@@ -15,7 +15,22 @@ from ._base import BaseAffinity, kinds_of, lists_as_array, refuse_tags
 _WIDEST_TABLE = 2**16
 
 
-class LabelAffinity(BaseAffinity, BaseEstimator, savable=True):
+class _ClassAffinity(BaseAffinity, BaseEstimator):
+    """An affinity by classes, unless a subclass compares in its own way."""
+
+    _levels_are_sure = True
+
+    @property
+    def _is_by_classes(self):
+        return type(self).__call__.__module__ == __name__
+
+    def neighborhoods(self, y: Any, levels: Array) -> sp.csr_array | None:
+        """Return the classes; all pairs, if a subclass compares in its own way."""
+        by_classes = self._is_by_classes
+        return self.memberships(y)[1] if by_classes else super().neighborhoods(y, levels)
+
+
+class LabelAffinity(_ClassAffinity, savable=True):
     """Affinity 1 between samples of the same class, 0 otherwise.
 
     Targets are class labels of shape (n_samples,), which may be numbers or strings. Every
@@ -42,7 +57,6 @@ class LabelAffinity(BaseAffinity, BaseEstimator, savable=True):
     _parameter_constraints: dict = {}
 
     levels_ = np.array([0, 1])
-    _levels_are_sure = True
 
     def fit(self, y: ArrayLike) -> Self:
         """Check the targets, from which there is nothing to learn.
@@ -120,15 +134,9 @@ class LabelAffinity(BaseAffinity, BaseEstimator, savable=True):
         shape = len(index), len(classes)
         return classes, sp.csr_array((is_member, index, ends), shape=shape)
 
-    def neighborhoods(self, y: Any, levels: Array) -> sp.csr_array | None:
-        """Return the classes; all pairs, if a subclass compares in its own way."""
-        is_own = type(self).__call__ is not LabelAffinity.__call__
-        return super().neighborhoods(y, levels) if is_own else self.memberships(y)[1]
-
     def batch_table(self, y: Any) -> Array | None:
         """Return labels as numbers; None in a subclass that compares in its own way."""
-        is_own = type(self).__call__ is not LabelAffinity.__call__
-        return None if is_own else self.group_targets(y)[1]
+        return self.group_targets(y)[1] if self._is_by_classes else None
 
     def compare_batch(self, rows: Any) -> Tensor:
         """Compare numbers of labels by tensors: True where they are equal."""
@@ -162,7 +170,7 @@ class LabelAffinity(BaseAffinity, BaseEstimator, savable=True):
         return (y_query[:, None] == y_database).astype(np.uint8)
 
 
-class SharedLabelAffinity(BaseAffinity, BaseEstimator, savable=True):
+class SharedLabelAffinity(_ClassAffinity, savable=True):
     """Number of labels that two multi-label samples share.
 
     Targets are 0/1 indicators of shape (n_samples, n_labels), dense or CSR.
@@ -193,7 +201,6 @@ class SharedLabelAffinity(BaseAffinity, BaseEstimator, savable=True):
     """
 
     _parameter_constraints: dict = {"binary": ["boolean"]}
-    _levels_are_sure = True
 
     def __init__(self, binary: bool = False) -> None:
         self.binary = binary
@@ -256,15 +263,11 @@ class SharedLabelAffinity(BaseAffinity, BaseEstimator, savable=True):
         """Return None, as classes are columns, and which labels each target has, as CSR."""
         return None, sp.csr_array(sp.csr_array(y) > 0)
 
-    def neighborhoods(self, y: Any, levels: Array) -> sp.csr_array | None:
-        """Return the classes; all pairs, if a subclass compares in its own way."""
-        is_own = type(self).__call__ is not SharedLabelAffinity.__call__
-        return super().neighborhoods(y, levels) if is_own else self.memberships(y)[1]
-
     def batch_table(self, y: Any) -> Array | None:
         """Return dense indicators; None in a subclass that compares in its own way."""
-        is_own = type(self).__call__ is not SharedLabelAffinity.__call__
-        return None if is_own or sp.issparse(y) else (np.asarray(y) > 0).astype(np.uint8)
+        if sp.issparse(y) or not self._is_by_classes:
+            return None
+        return (np.asarray(y) > 0).astype(np.uint8)
 
     def compare_batch(self, rows: Any) -> Tensor:
         """Count shared labels by tensors, or tell where there are any if `binary`."""

@@ -1,5 +1,7 @@
 """Affinity looked up in a matrix that cross-validation may slice."""
 
+from copy import copy
+
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array
@@ -98,8 +100,7 @@ class PrecomputedAffinity(BaseAffinity):
         """
         if isinstance(rows, tuple):
             rows = rows[0]
-        selection = object.__new__(type(self))
-        selection.__dict__.update(self.__dict__)
+        selection = copy(self)
         selection._rows = np.atleast_1d(self._rows[rows])
         return selection
 

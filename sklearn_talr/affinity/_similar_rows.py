@@ -226,12 +226,16 @@ def _whitening(X, groups):
     spread, (members, sizes) = _spread(X, groups), _members(groups)
     X = X / spread
     X -= members.T @ ((members @ X) / sizes[:, None])  # the mean of its group
-    covariance, _ = oas(X, assume_centered=True)
+    return inverse_root(oas(X, assume_centered=True)[0]) / spread[:, None]
+
+
+def inverse_root(covariance):
+    """Symmetric square root of the inverse of a covariance that is shrunk to a sphere."""
     mean = np.trace(covariance) / len(covariance) or 1.0
     covariance *= 1 - _LEAST_SHRINKAGE
     covariance[np.diag_indices_from(covariance)] += _LEAST_SHRINKAGE * mean
     values, vectors = eigh(covariance)
-    return (vectors / np.sqrt(values)) @ vectors.T / spread[:, None]
+    return (vectors / np.sqrt(values)) @ vectors.T
 
 
 def _members(groups):

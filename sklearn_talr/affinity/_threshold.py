@@ -122,9 +122,8 @@ class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
         are_right = are_right and quantiles.size and levels.dtype.kind in "iu"
         if are_right:
             order = np.argsort(quantiles)
-            are_right = np.all((quantiles > 0) & (quantiles < 1)) and np.all(levels >= 1)
-            are_right &= np.all(np.diff(quantiles[order]) > 0)
-            are_right &= np.all(np.diff(levels[order]) < 0)
+            are_right = np.all(np.diff(quantiles[order], prepend=0, append=1) > 0)
+            are_right &= np.all(np.diff(levels[order], append=0) < 0)
         if not are_right:
             raise ValueError(
                 "quantiles and levels must be two lists of equal length: quantiles must "

@@ -9,11 +9,12 @@ import copy
 
 import numpy as np
 import torch
-from scipy.linalg import eigh, svd
+from scipy.linalg import svd
 from sklearn import config_context
 from sklearn.utils.extmath import svd_flip
 
 from .._threads import one_thread
+from ..affinity._similar_rows import inverse_root
 from ..losses._base import to_device
 from ._base import centered, mean_and_units
 from ._linear import itq_projection, principal_directions, random_projection
@@ -25,7 +26,6 @@ _ITEMS_PER_QUERY = 4  # of a batch
 _MOST_ROWS = 5000  # of each view
 _MOST_CELLS = 2**25
 _MOST_FEATURES = 1024  # principal directions beyond which views are not correlated
-_SHRINKAGE = 0.1
 _LEAST_CORRELATION = 1e-6  # in relation to the largest
 # What hashers by gradients have, and those of two views do without.
 _WITHOUT = {"module": None, "nested": False, "solver": "auto", "learning_rate": "cosine"}
@@ -196,7 +196,7 @@ def _correlated(X, X_query, relevant, n_bits, rng):
     X_query, basis_query = _reduced(X_query, rng)
     n_relevant = np.maximum(relevant.sum(axis=1), 1)
     covariance = X.T @ (relevant.T @ (X_query / n_relevant[:, None]))
-    white, white_query = _whitening(X), _whitening(X_query)
+    white, white_query = (inverse_root(x.T @ x / len(x)) for x in (X, X_query))
     left, values, right = svd(white @ covariance @ white_query, full_matrices=False)
     left, right = svd_flip(left, right)  # or rounding chooses their signs
     if not values[0] > 0:
@@ -218,13 +218,3 @@ def _reduced(X, rng):
         return X, np.eye(X.shape[1])
     basis = principal_directions(X, _MOST_FEATURES, rng)
     return X @ basis, basis
-
-
-def _whitening(X):
-    """Symmetric square root of the inverse of a covariance that is shrunk to a sphere."""
-    covariance = X.T @ X / len(X)
-    mean = np.trace(covariance) / len(covariance) or 1.0
-    covariance *= 1 - _SHRINKAGE
-    covariance[np.diag_indices_from(covariance)] += _SHRINKAGE * mean
-    values, vectors = eigh(covariance)
-    return (vectors / np.sqrt(values)) @ vectors.T

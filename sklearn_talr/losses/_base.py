@@ -1,5 +1,6 @@
 """What all losses share: the base class, the data they are bound to, and minibatches."""
 
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -312,22 +313,20 @@ def to_device(array, device):
 def levels_of_pairs(affinity, levels, targets, device):
     """Make a function of rows of targets that gives the places of all pairs in `levels`.
 
-    Labels and dense label indicators are checked and brought to the device once. Any other
-    oracle is asked on the host, for each batch, some rows at a time.
+    Labels and dense label indicators are checked and brought to the device once, if a loss
+    asks. Any other oracle is asked on the host, for each batch, some rows at a time.
     """
     import torch
 
-    table = affinity.batch_table(targets)
-    if table is not None:
-        table = to_device(table, device)
+    @cache
+    def table():
+        found = affinity.batch_table(targets)
+        return None if found is None else to_device(found, device)
 
-        def by_table(rows):
-            index = affinity.compare_batch(table[to_device(rows, device)])
+    def level_index(rows):
+        if table() is not None:
+            index = affinity.compare_batch(table()[to_device(rows, device)])
             return index.view(torch.uint8) if index.dtype == torch.bool else index
-
-        return by_table
-
-    def by_host(rows):
         of_rows, n_rows = targets[rows], max(1, _PAIRS_PER_BLOCK // len(rows))
         dtype = np.uint8 if len(levels) <= 256 else np.int32
         index = np.empty((len(rows), len(rows)), dtype)
@@ -335,7 +334,7 @@ def levels_of_pairs(affinity, levels, targets, device):
             index[part] = block
         return to_device(index, device)
 
-    return by_host
+    return level_index
 
 
 def measure_name(measure, parameter="measure"):

@@ -8,6 +8,7 @@ import torch.distributed as dist
 from .._compat import Interval, validated
 from .._types import Column, Count, Literal, Tensor
 from ._base import measure_name, summable_grades
+from ._soft_counts import check_shapes
 from ._soft_measures import ranking_loss
 
 
@@ -161,33 +162,38 @@ class TieAwareLoss(torch.nn.Module):
             each if each is None else torch.as_tensor(each, device=activations.device)
             for each in (targets, database_targets)
         )
-        exclude_self = database_activations is None
-        if exclude_self:
+        is_own = database_activations is None
+        if is_own:
             database_activations, database_targets = activations, targets
-        group = ProcessGroup.joined() if self.gather else None
+        n_ranks, first = _number_of_ranks() if self.gather else 1, 0
         with torch.autocast(activations.device.type, enabled=False):
             # The bits that take part, in float32 at least; one tensor stays one tensor.
             n_bits, kept = activations.shape[1], slice(None)
             n_kept = max(1, round(n_bits * (1 - self.bit_dropout)))
             if n_kept < n_bits and self.training:
                 kept = torch.randperm(n_bits, device=activations.device)[:n_kept]
-                if group is not None:
+                if n_ranks > 1:
                     dist.broadcast(kept, 0)
             query = self._relax(activations, kept)
             database = query
             if database_activations is not activations:
                 database = self._relax(database_activations, kept)
             # Items of all ranks, and targets in their order.
-            if group is not None:
-                sizes = group.sizes(database)
-                database = group.gather(database, sizes)
-                if self.levels is not None:
-                    targets = group.own_first(targets, sizes)
-                elif database_targets is not None:
-                    database_targets = group.gather(database_targets, sizes)
+            if n_ranks > 1:
+                sizes = _sizes_of_ranks(database)
+                first = sum(sizes[: dist.get_rank()])
+                database = _GatheredRows.apply(database, sizes)
+                if self.levels is None and database_targets is not None:
+                    database_targets = _GatheredRows.apply(database_targets, sizes)
             index, levels = self._level_index(targets, database_targets)
+            check_shapes(query, database, index)
+            if is_own:
+                # No item ranks itself. Indices may be unsigned, and those of the user.
+                index = index.to(torch.promote_types(index.dtype, torch.int16), copy=True)
+                index.diagonal(first).fill_(-1)
             how = levels, self.measure, self.simplified
-            options = {"n_bins": self.n_bins, "exclude_self": exclude_self, "group": group}
+            over_ranks = _sum_over_ranks if n_ranks > 1 else None
+            options = {"n_bins": self.n_bins, "over_ranks": over_ranks}
             return ranking_loss(query, database, index, *how, **options)
 
     def extra_repr(self) -> str:
@@ -201,7 +207,7 @@ class TieAwareLoss(torch.nn.Module):
         return torch.tanh(self.tanh_scale * activations[:, kept].to(dtype))
 
     def _level_index(self, targets, database_targets):
-        """Index of each pair's level, in as small integers as will do, and the levels."""
+        """Index of each pair's level, and the levels."""
         if self.levels is not None:
             return targets, self.levels
         shapes = [
@@ -216,95 +222,63 @@ class TieAwareLoss(torch.nn.Module):
             )
         if targets.ndim == 1:
             index = targets[:, None] == database_targets
-            return index.view(torch.uint8), torch.arange(2, device=index.device)
+            return index.short(), torch.arange(2, device=index.device)
         n_shared = (targets > 0).float() @ (database_targets > 0).float().T
         if self.measure == "AP":
-            index = n_shared > 0
-            return index.view(torch.uint8), torch.arange(2, device=index.device)
-        n_levels = int(_most_labels(targets).minimum(_most_labels(database_targets))) + 1
-        dtype = torch.uint8 if n_levels <= 256 else torch.int32
-        return n_shared.to(dtype), torch.arange(n_levels, device=n_shared.device)
+            return (n_shared > 0).short(), torch.arange(2, device=n_shared.device)
+        n_levels = int(n_shared.max()) + 1 if n_shared.numel() else 1
+        return n_shared.int(), torch.arange(n_levels, device=n_shared.device)
 
 
-def _most_labels(targets):
-    """The largest number of labels of one item, which bounds the number it shares."""
-    n_labels = (targets > 0).sum(1)
-    return n_labels.max() if len(n_labels) else n_labels.sum()
+# Every function below is a collective operation: all ranks must call it, in the same order.
 
 
-class ProcessGroup:
-    """The ranks of torch.distributed's default group, which rank each other's items.
+def _number_of_ranks():
+    """Number of processes of the default group, 1 for a process on its own."""
+    is_joined = dist.is_available() and dist.is_initialized()
+    return dist.get_world_size() if is_joined else 1
 
-    Every call is a collective operation: all ranks must make it, in the same order.
 
-    Attributes
-    ----------
-    n_ranks, rank : int
-        Number of processes, and which of them this one is.
+def _sizes_of_ranks(tensor):
+    """Number of rows of each rank, a list of int."""
+    size = torch.tensor([len(tensor)], device=tensor.device)
+    sizes = [torch.empty_like(size) for _ in range(dist.get_world_size())]
+    dist.all_gather(sizes, size)
+    return torch.cat(sizes).tolist()
+
+
+def _sum_over_ranks(value, count):
+    """Sums over all ranks of a value and a count.
+
+    The gradient of the value is the gradient of this rank's part times the number of ranks,
+    so that the mean over all ranks is the gradient of the sum.
     """
-
-    def __init__(self):
-        self.n_ranks, self.rank = dist.get_world_size(), dist.get_rank()
-
-    @classmethod
-    def joined(cls):
-        """The group, or None for a process on its own."""
-        if not dist.is_available() or not dist.is_initialized():
-            return None
-        return cls() if dist.get_world_size() > 1 else None
-
-    def sizes(self, tensor):
-        """Number of rows of each rank, a list of int."""
-        size = torch.tensor([len(tensor)], device=tensor.device)
-        sizes = [torch.empty_like(size) for _ in range(self.n_ranks)]
-        dist.all_gather(sizes, size)
-        return torch.cat(sizes).tolist()
-
-    def gather(self, tensor, sizes):
-        """Rows of all ranks: of this rank first, then of the other ranks in order.
-
-        The gradients of a row, from all ranks, are summed on the rank that the row is from.
-        """
-        return _GatheredRows.apply(tensor, self.rank, sizes)
-
-    def own_first(self, columns, sizes):
-        """Columns in order of rank, put in the order of :meth:`gather`."""
-        start = sum(sizes[: self.rank])
-        stop = start + sizes[self.rank]
-        parts = columns[:, start:stop], columns[:, :start], columns[:, stop:]
-        return torch.cat(parts, dim=1)
-
-    def total(self, value, count):
-        """Sums over all ranks of a value and a count.
-
-        The gradient of the value is the gradient of this rank's part times the number of
-        ranks, so that the mean over all ranks is the gradient of the sum.
-        """
-        both = torch.stack([value.detach(), count.to(value.dtype)])
-        dist.all_reduce(both)
-        own = self.n_ranks * value
-        return both[0] + (own - own.detach()), both[1]
+    both = torch.stack([value.detach(), count.to(value.dtype)])
+    dist.all_reduce(both)
+    own = dist.get_world_size() * value
+    return both[0] + (own - own.detach()), both[1]
 
 
 class _GatheredRows(torch.autograd.Function):
-    """Forward, rows padded to the longest part; backward, one sum of all gradients."""
+    """Rows of all ranks, in their order.
+
+    Forward they are padded to the longest part. Backward the gradients of a row, from all
+    ranks, are summed on the rank that the row is from.
+    """
 
     @staticmethod
-    def forward(ctx, tensor, rank, sizes):
-        ctx.rank, ctx.sizes = rank, sizes
+    def forward(ctx, tensor, sizes):
+        ctx.sizes = sizes
         # Backends know few types of integers.
         sent = tensor if tensor.is_floating_point() else tensor.long()
         padded = sent.new_zeros((max(sizes), *tensor.shape[1:]))
         padded[: len(tensor)] = sent
         parts = [torch.empty_like(padded) for _ in sizes]
         dist.all_gather(parts, padded)
-        parts = [part[:size] for part, size in zip(parts, sizes)]
-        return torch.cat([parts[rank], *parts[:rank], *parts[rank + 1 :]])
+        return torch.cat([part[:size] for part, size in zip(parts, sizes)])
 
     @staticmethod
     def backward(ctx, grad):
-        own = ctx.sizes[ctx.rank]
-        start = sum(ctx.sizes[: ctx.rank])
-        by_rank = torch.cat([grad[own : own + start], grad[:own], grad[own + start :]])
-        dist.all_reduce(by_rank)
-        return by_rank[start : start + own], None, None
+        grad = grad.contiguous()
+        dist.all_reduce(grad)
+        return grad.split(ctx.sizes)[dist.get_rank()], None

@@ -97,7 +97,7 @@ def soft_counts(
              [0.0000, 1.0000, 0.0000]]])
     """
     n_bins = relaxed_query.shape[1] if n_bins is None else n_bins
-    check_shapes(relaxed_query, relaxed_database, level_index, exclude_self)
+    check_shapes(relaxed_query, relaxed_database, level_index)
     if level_index.numel():
         lowest, highest = int(level_index.min()), int(level_index.max())
         if lowest < -1 or highest >= n_levels:
@@ -105,16 +105,17 @@ def soft_counts(
                 f"level_index must be in [0, n_levels) = [0, {n_levels}), or -1, got "
                 f"values from {lowest} to {highest}."
             )
+    if exclude_self:
+        if len(relaxed_query) > len(relaxed_database):
+            raise ValueError(
+                "exclude_self needs query i to be item i of the database, but there are "
+                f"{len(relaxed_query)} queries and {len(relaxed_database)} items."
+            )
+        level_index = level_index.to(torch.int32, copy=True).fill_diagonal_(-1)
     keep_freed_memory()
     dtype = torch.promote_types(relaxed_query.dtype, torch.float32)  # half cannot count
-    counts = SoftCounts.apply(
-        relaxed_query.to(dtype),
-        relaxed_database.to(dtype),
-        level_index,
-        n_levels,
-        n_bins,
-        exclude_self,
-    )
+    sides = relaxed_query.to(dtype), relaxed_database.to(dtype)
+    counts = SoftCounts.apply(*sides, level_index, n_levels, n_bins)
     return counts.to(relaxed_query.dtype)
 
 
@@ -126,7 +127,7 @@ class SoftCounts(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx, query, database, level_index, n_levels, n_bins, exclude_self):
+    def forward(ctx, query, database, level_index, n_levels, n_bins):
         from .._loops._soft import count_softly
 
         n_cells = n_levels * (n_bins + 1)
@@ -135,13 +136,12 @@ class SoftCounts(torch.autograd.Function):
         ctx.scale = 0.5 * n_bins / query.shape[1]
         for rows in blocks_of_queries(cells):
             products, levels = query[rows] @ database.T, level_index[rows]
-            excluded = rows.start if exclude_self else -1
             found = counts[rows], cells[rows]
             if is_on_host(query):
                 pairs = arrays_of_pairs(products, levels, ctx.scale, n_bins)
-                count_softly(*pairs, excluded, *(each.numpy() for each in found))
+                count_softly(*pairs, *(each.numpy() for each in found))
             else:
-                _count_on_device(products, levels, ctx.scale, n_bins, excluded, *found)
+                _count_on_device(products, levels, ctx.scale, n_bins, *found)
         ctx.save_for_backward(query, database, cells)
         return counts.view(len(query), n_levels, n_bins + 1)
 
@@ -156,17 +156,10 @@ class SoftCounts(torch.autograd.Function):
         # Transposed: a product that adds to its rows is faster than one to its columns.
         grad_database = database.new_zeros(database.shape[::-1])
         for rows in blocks_of_queries(cells):
-            if is_on_host(query):
-                from .._loops._soft import gradient_of_pairs
-
-                grad_products = steps.new_empty(cells[rows].shape)
-                pairs = steps[rows], cells[rows], grad_products
-                gradient_of_pairs(*(each.numpy() for each in pairs))
-            else:
-                grad_products = torch.gather(steps[rows], 1, cells[rows].long())
+            grad_products = torch.gather(steps[rows], 1, cells[rows].long())
             grad_query[rows].addmm_(grad_products, database, beta=0, alpha=-ctx.scale)
             grad_database.addmm_(query[rows].T, grad_products, alpha=-ctx.scale)
-        return grad_query, grad_database.T, None, None, None, None
+        return grad_query, grad_database.T, None, None, None
 
 
 def is_on_host(tensor):
@@ -176,13 +169,12 @@ def is_on_host(tensor):
 
 def arrays_of_pairs(products, levels, scale, n_bins):
     """Inner products, levels, and bins as numbers, as compiled loops take them."""
-    levels = levels.to(torch.int32) if levels.dtype == torch.bool else levels
     products = products.numpy()
     bins = (products.dtype.type(value) for value in (scale, 0.5 * n_bins, n_bins))
     return products, levels.contiguous().numpy(), *bins
 
 
-def _count_on_device(products, levels, scale, n_bins, excluded, counts, cells):
+def _count_on_device(products, levels, scale, n_bins, counts, cells):
     """What `count_softly` does, by torch, and equal in every run.
 
     Shares of pairs are summed as whole numbers of 2**-32, since a device adds in any order.
@@ -191,8 +183,6 @@ def _count_on_device(products, levels, scale, n_bins, excluded, counts, cells):
     lo = position.int().clamp_(max=n_bins - 1)
     torch.add(lo, levels, alpha=n_bins + 1, out=cells)
     cells.masked_fill_(levels < 0, counts.shape[1])
-    if excluded >= 0:
-        cells.diagonal(excluded).fill_(counts.shape[1])
     upper = position.sub_(lo)
     index, is_lost = cells.long(), upper.isnan().any(1, keepdim=True)
     sums = index.new_zeros((2, len(products), counts.shape[1] + 1))
@@ -212,7 +202,7 @@ def blocks_of_queries(pairs):
     return [slice(start, min(start + size, n_query)) for start in range(0, n_query, size)]
 
 
-def check_shapes(query, database, level_index, exclude_self):
+def check_shapes(query, database, level_index):
     if query.ndim != 2 or database.ndim != 2 or query.shape[1] != database.shape[1]:
         raise ValueError(
             "relaxed_query and relaxed_database must be 2-D with equally many bits, got "
@@ -223,11 +213,6 @@ def check_shapes(query, database, level_index, exclude_self):
         raise ValueError(
             f"level_index must have shape (n_query, n_database) = {expected}, got "
             f"{tuple(level_index.shape)}."
-        )
-    if exclude_self and len(query) > len(database):
-        raise ValueError(
-            "exclude_self needs query i to be item i of the database, but there are "
-            f"{len(query)} queries and {len(database)} items."
         )
 
 

@@ -236,8 +236,7 @@ def ranking_loss(
     simplified,
     *,
     n_bins=None,
-    exclude_self=False,
-    group=None,
+    over_ranks=None,
 ):
     """One minus the mean measure of relaxed queries that rank relaxed items.
 
@@ -261,11 +260,9 @@ def ranking_loss(
     n_bins : int, default=None
         As of :func:`soft_counts`.
 
-    exclude_self : bool, default=False
-        Whether query i does not rank item i.
-
-    group : ProcessGroup, default=None
-        Ranks whose queries are averaged over, too.
+    over_ranks : callable, default=None
+        ``over_ranks(total, n_queries)``: their sums over ranks, whose queries are averaged
+        over, too.
 
     Returns
     -------
@@ -273,7 +270,7 @@ def ranking_loss(
         In [0, 1]; 1 without gradient if no query has something relevant.
     """
     keep_freed_memory()
-    check_shapes(query, items, level_index, exclude_self)
+    check_shapes(query, items, level_index)
     dtype = torch.promote_types(query.dtype, torch.float32)  # half cannot count
     device, sets = query.device, [query] if items is query else [query, items]
     sets = [each.to(dtype) for each in sets]
@@ -288,18 +285,17 @@ def ranking_loss(
         # Sum of the measure over queries that have something relevant, and their number.
         if is_on_host(query):
             how = _tables_of_measure(levels, measure, simplified, len(items))
-            how = level_index, how, n_bins, exclude_self
-            total, n_queries = _RankingOnHost.apply(query, items, *how)
+            total, n_queries = _RankingOnHost.apply(query, items, level_index, how, n_bins)
         else:
-            how = level_index, len(levels), n_bins, exclude_self
+            how = level_index, len(levels), n_bins
             counts = SoftCounts.apply(query, items, *how)
             values = _Measure.apply(counts, levels, measure, simplified)
             # Every pair has mass 1: a query with less than a half has nothing relevant.
             has_value = counts.detach()[:, 1:].sum((1, 2)) > 0.5
             total, n_queries = (values * has_value).sum(), has_value.sum()
         total, n_queries = total.to(device), n_queries.to(device)
-        if group is not None:
-            total, n_queries = group.total(total, n_queries)
+        if over_ranks is not None:
+            total, n_queries = over_ranks(total, n_queries)
         return 1 - total / n_queries.clamp(min=1)
 
 
@@ -310,7 +306,7 @@ class _RankingOnHost(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx, query, items, level_index, how, n_bins, exclude_self):
+    def forward(ctx, query, items, level_index, how, n_bins):
         from .._loops._soft import rank_softly
 
         scale, total, n_queries = 0.5 * n_bins / query.shape[1], 0.0, 0
@@ -320,8 +316,7 @@ class _RankingOnHost(torch.autograd.Function):
         for rows in blocks_of_queries(level_index):
             products = query[rows] @ items.T
             pairs = arrays_of_pairs(products, level_index[rows], scale, n_bins)
-            excluded = rows.start if exclude_self else -1
-            value, n_valued = rank_softly(*pairs, excluded, how)
+            value, n_valued = rank_softly(*pairs, how)
             total, n_queries = total + value, n_queries + n_valued
             # The products have become the gradient by positions.
             grad_query[rows].addmm_(products, items, beta=0, alpha=-scale)
@@ -334,4 +329,4 @@ class _RankingOnHost(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad_total, _):
         grad_query, grad_items = ctx.saved_tensors
-        return grad_total * grad_query, grad_total * grad_items, None, None, None, None
+        return grad_total * grad_query, grad_total * grad_items, None, None, None

@@ -44,7 +44,7 @@ class RankingHingeLoss(torch.nn.Module):
     (tensor(0.4167, grad_fn=<AddBackward0>), tensor([-1., -1.,  2.]))
     """
 
-    @validated(loss=[StrOptions(set(RANKING_LOSSES))])
+    @validated(loss=[StrOptions(RANKING_LOSSES)])
     def __init__(
         self, loss: Literal["average_precision", "ndcg"] = "average_precision"
     ) -> None:

@@ -122,25 +122,10 @@ def read_targets(y, loss, groups):
     that of the relevant samples. Relevant are grades above 0, and for NDCG, which may lack
     grade 0, grades above the lowest one. Without grades the third value is None.
     """
-    grades, above = None, y
-    are_several = groups is not None and _are_several_numbers(y)
-    are_two = groups is not None and type_of_target(y) == "binary"
-    if are_two and y.dtype.kind in "iuf":
-        # They can be grades if the lower one is 0: the NDCG is that of two classes then. A
-        # set for training may lack the rarer grades that a test set has.
-        low, high = y.min(), y.max()
-        if low == 0 and high <= LARGEST_GRADE:
-            grades = _check_grades(y)
-        elif (
-            0 < low < high <= LARGEST_GRADE and low == np.floor(low) and loss != "zero_one"
-        ):
-            warn_caller(
-                f"y has the numbers {low} and {high}, which are taken for two classes, of "
-                f"which {high} is relevant. Pass y == {high} to say so. Grades of "
-                "relevance need samples of grade 0, which are not relevant."
-            )
-    elif are_several:
-        grades = _check_grades(y)
+    grades, above, kind = None, y, type_of_target(y, input_name="y")
+    are_several_numbers = kind == "multiclass" and y.dtype.kind in "iuf"
+    if groups is not None and are_several_numbers:
+        grades, kind = _check_grades(y), "binary"
         lowest = grades.min() if loss == "ndcg" else 0
         if grades.min() > lowest:
             raise ValueError(
@@ -148,14 +133,26 @@ def read_targets(y, loss, groups):
                 f"is relevant. Binarize y, as by fit(X, y >= {np.unique(y)[1]})."
             )
         above = grades > lowest
+    elif groups is not None and kind == "binary" and y.dtype.kind in "iuf":
+        # They can be grades if the lower one is 0: the NDCG is that of two classes then. A
+        # set for training may lack the rarer grades that a test set has.
+        low, high = y.min(), y.max()
+        are_grades = low % 1 == 0 and high <= LARGEST_GRADE
+        if low == 0 and are_grades:
+            grades = _check_grades(y)
+        elif 0 < low < high and are_grades and loss != "zero_one":
+            warn_caller(
+                f"y has the numbers {low} and {high}, which are taken for two classes, of "
+                f"which {high} is relevant. Pass y == {high} to say so. Grades of "
+                "relevance need samples of grade 0, which are not relevant."
+            )
     check_classification_targets(above)
-    kind = type_of_target(above, input_name="y", raise_unknown=True)
     if kind != "binary":
         remedy = "Wrap the classifier in sklearn.multiclass.OneVsRestClassifier."
-        if loss != "zero_one" and _are_several_numbers(above):
+        if loss != "zero_one" and are_several_numbers:
             remedy = (
                 "If y are grades of relevance, pass groups, all equal if this is one "
-                f"query, or binarize them, as by fit(X, y >= {np.unique(above)[1]}). For "
+                f"query, or binarize them, as by fit(X, y >= {np.unique(y)[1]}). For "
                 "classes without an order wrap the classifier in "
                 "sklearn.multiclass.OneVsRestClassifier."
             )
@@ -174,23 +171,14 @@ def read_targets(y, loss, groups):
 def _check_grades(y):
     """Return grades of relevance as integers, or raise ValueError."""
     y = column_or_1d(y)
+    expected = f"grades of relevance, whole numbers from 0 to {LARGEST_GRADE}"
     if y.dtype.kind not in "biuf":
-        raise ValueError(
-            f"y must be grades of relevance, whole numbers from 0 to {LARGEST_GRADE}, as "
-            f"fit saw them, got {y.dtype.type.__name__}."
-        )
+        name = y.dtype.type.__name__
+        raise ValueError(f"y must be {expected}, as fit saw them, got {name}.")
     wrong = y[(y < 0) | (y != np.floor(y)) | (y > LARGEST_GRADE)]
     if len(wrong):
-        raise ValueError(
-            f"y must be grades of relevance, whole numbers from 0 to {LARGEST_GRADE}, got "
-            f"{wrong[0]!r}."
-        )
+        raise ValueError(f"y must be {expected}, got {wrong[0]!r}.")
     return y.astype(np.int64)
-
-
-def _are_several_numbers(y):
-    """Whether labels are more than two different whole numbers."""
-    return type_of_target(y) == "multiclass" and np.asarray(y).dtype.kind in "iuf"
 
 
 _FLOATS = (np.float64, np.float32)

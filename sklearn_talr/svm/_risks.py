@@ -23,7 +23,7 @@ the same sum of hinges is a convex bound of 1 - NDCG. For two grades it is the h
 
 import numpy as np
 
-from ._inference import RANKING_LOSSES, Queries, most_violating
+from ._inference import most_violating
 
 
 class RankingRisk:
@@ -66,7 +66,7 @@ class RankingRisk:
         # Rows of either kind, query by query
         chosen = [np.flatnonzero(kind & ranked[query]) for kind in kinds]
         self._rows = [rows[np.argsort(query[rows], kind="stable")] for rows in chosen]
-        self._loss = RANKING_LOSSES[loss](self.n_positive)
+        self._loss = loss
         mean = np.full(n_queries, 1 / ranked.sum())
         self._query_weight = (mean if query_weight is None else query_weight)[ranked]
 
@@ -84,15 +84,14 @@ class RankingRisk:
             of a ranking.
         """
         samples = [scores[rows] for rows in self._rows]
-        queries = Queries(*samples, self.n_positive, self.n_negative, self._loss)
-        before = most_violating(queries)
-        n_before = queries.negatives_before(before)
-        weights = np.zeros(len(scores))
         counts = self.n_positive, self.n_negative
-        of_kinds = queries.weights(before, n_before)
-        for rows, n, values in zip(self._rows, counts, of_kinds):
-            weights[rows] = values * np.repeat(self._query_weight, n)
-        return self._query_weight @ queries.losses(n_before), weights
+        before, n_before, losses = most_violating(*samples, *counts, self._loss)
+        swap = 2 / (self.n_positive * self.n_negative)  # weight of a pair in F
+        passed = -n_before, np.repeat(self.n_positive, self.n_negative) - before
+        weights = np.zeros(len(scores))
+        for rows, n, n_passed in zip(self._rows, counts, passed):
+            weights[rows] = n_passed * np.repeat(swap, n) * np.repeat(self._query_weight, n)
+        return self._query_weight @ losses, weights
 
     def __call__(self, scores):
         constant, weights = self.linear(scores)
