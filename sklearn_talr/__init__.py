@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # what editors and type checkers read; below, names come when
     from . import neighbors as neighbors
     from . import runs as runs
     from . import svm as svm
-    from ._show_versions import show_versions as show_versions
+    from .__main__ import show_versions as show_versions
     from ._warm_up import warm_up as warm_up
     from .affinity import PrecomputedAffinity as PrecomputedAffinity
     from .hashing import AdditiveHasher as AdditiveHasher
@@ -51,7 +51,7 @@ _HOMES = {
     "RankingSVC": "svm",
     "TALRHasher": "hashing",
     "make_retrieval_scorer": "metrics",
-    "show_versions": "_show_versions",
+    "show_versions": "__main__",
     "warm_up": "_warm_up",
 }
 _HOMES |= {each.name: each.name for each in iter_modules(__path__) if each.name[0] != "_"}
