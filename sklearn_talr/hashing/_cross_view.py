@@ -126,7 +126,7 @@ class CrossViewHasher(BaseHasher):
 
     device : str, default="auto"
         Where to train: ``"cpu"``, ``"cuda"`` or ``"cuda:1"``; ``"auto"`` takes a GPU, if
-        CUDA has one, for hidden layers or batches of 512 and more.
+        CUDA has one, for hidden layers or batches of 1 024 and more.
 
     verbose : bool, default=False
         Print the loss of each epoch.

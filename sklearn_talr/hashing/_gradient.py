@@ -224,7 +224,7 @@ class TALRHasher(BaseHasher):
 
     device : str, default="auto"
         Where to train: ``"cpu"``, ``"cuda"`` or ``"cuda:1"``. ``"auto"`` takes a GPU, if
-        CUDA has one, for hidden layers, a `module` or batches of 512 and more, and under
+        CUDA has one, for hidden layers, a `module` or batches of 1 024 and more, and under
         scikit-learn's `array_api_dispatch` the device of a tensor `X` on CUDA. The fitted
         hasher lives in NumPy and does not remember the device.
 

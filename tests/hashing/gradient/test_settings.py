@@ -63,11 +63,11 @@ def test_linear_functions_of_few_features_do_not_decay_if_they_learn_from_labels
 def test_a_device_is_taken_where_it_pays(monkeypatch):
     for there, params, device in [
         (True, {}, "cpu"),
-        (True, {"batch_size": 512}, "cuda"),
+        (True, {"batch_size": 1024}, "cuda"),
         (True, {"hidden_layer_sizes": 9}, "cuda"),
         (True, {"module": MODULE}, "cuda"),
         (True, {"device": "cuda:1"}, "cuda"),
-        (False, {"batch_size": 512}, "cpu"),
+        (False, {"batch_size": 1024}, "cpu"),
     ]:
         monkeypatch.setattr(torch.cuda, "is_available", lambda there=there: there)
         assert settings_of(TALRHasher(**params)).device.type == device
