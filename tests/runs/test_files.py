@@ -294,7 +294,7 @@ def test_tables_in_parquet_and_judgments_in_json(tmp_path):
     [
         ("a.json", b"{", "cannot be read: Expecting"),
         ("a.json", b"3", "cannot be read: "),
-        ("a.json.gz", gzip.compress(b"{}")[:-9], "cannot be read: "),
+        ("a.json.gz", gzip.compress(b"{}", mtime=0)[:-9], "cannot be read: "),
         ("a.jsonl", b'{"query_id": 1}\n', "cannot be read: a column 'doc_id' or"),
         ("a.jsonl", b'{"query_id": 1, "results": [{}]}\n', "a column 'doc_id' or"),
         ("a.parquet", b"PAR1", "cannot be read: "),
