@@ -7,7 +7,7 @@ import torch
 from scipy.linalg import eigh, subspace_angles
 from sklearn.cross_decomposition import CCA
 
-from sklearn_talr.affinity import JudgmentAffinity
+from sklearn_talr.affinity import JudgmentAffinity, _similar_rows
 from sklearn_talr.hashing import _towers
 from sklearn_talr.hashing._training import Features
 from sklearn_talr.hashing._views import Pairs
@@ -68,7 +68,7 @@ def assert_one_span(found, expected, atol=1e-5):
 
 def test_partners_have_the_directions_of_canonical_correlation(partners, monkeypatch):
     """Those of scikit-learn, once nothing is shrunk."""
-    monkeypatch.setattr(_towers, "_SHRINKAGE", 0.0)
+    monkeypatch.setattr(_similar_rows, "_LEAST_SHRINKAGE", 0.0)
     (coefs, _), (coefs_query, _) = start(*partners)
     cca = CCA(n_components=N_BITS, scale=False, tol=1e-12, max_iter=10000)
     cca.fit(*partners)
@@ -88,7 +88,7 @@ def test_relevant_pairs_have_the_directions_of_an_eigenproblem(partners, grades)
     X, X_query = partners
     X_query = X_query[: grades.shape[1]] - X_query[: grades.shape[1]].mean(axis=0)
     (coefs, _), (coefs_query, _) = start(X, X_query, grades=grades)
-    share = _towers._SHRINKAGE
+    share = _similar_rows._LEAST_SHRINKAGE
     relevant = (grades > 0).T
     expected = generalized_eigenproblem(X, X_query, relevant, share, N_BITS)
     assert_one_span(coefs[0], expected[0])
