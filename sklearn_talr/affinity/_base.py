@@ -455,8 +455,16 @@ class BaseAffinity:
         -------
         index : torch.Tensor of shape (n, n), of bool or integers
             Places in the levels.
+
+        Raises
+        ------
+        TypeError
+            If a subclass makes a table, but does not say how its rows compare.
         """
-        raise NotImplementedError
+        raise TypeError(
+            f"{type(self).__name__} defines batch_table, so it must define compare_batch, "
+            "too: places in the levels of all pairs of rows of that table."
+        )
 
     # Fits and files
 

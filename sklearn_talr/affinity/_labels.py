@@ -22,7 +22,8 @@ class _ClassAffinity(BaseAffinity, BaseEstimator):
 
     @property
     def _is_by_classes(self):
-        return type(self).__call__.__module__ == __name__
+        owner = next(each for each in type(self).__mro__ if "__call__" in vars(each))
+        return owner.__module__ == __name__
 
     def neighborhoods(self, y: Any, levels: Array) -> sp.csr_array | None:
         """Return the classes; all pairs, if a subclass compares in its own way."""

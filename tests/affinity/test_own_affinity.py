@@ -1,6 +1,7 @@
 """An affinity of one's own: a function, or a class that knows more than its values."""
 
 import pickle
+from functools import wraps
 
 import numpy as np
 import pytest
@@ -52,6 +53,7 @@ class Near(BaseAffinity, BaseEstimator):
 class Unequal(LabelAffinity):
     """A subclass of a built-in oracle that compares in its own way."""
 
+    @wraps(LabelAffinity.__call__)  # whose name and module it then has
     def __call__(self, y_query, y_database):
         return 1 - super().__call__(y_query, y_database)
 
@@ -106,6 +108,20 @@ def test_a_subclass_that_compares_in_its_own_way_is_asked(oracle, targets):
     by_class = small(affinity=oracle).fit(X, targets)
     by_matrix = small().fit(X, expected)
     assert_array_equal(by_class.transform(X), by_matrix.transform(X))
+
+
+def test_a_table_of_targets_needs_a_comparison_of_its_rows():
+    class Half(BaseAffinity):
+        levels_ = np.array([0, 1])
+
+        def __call__(self, y_query, y_database):
+            return (y_query[:, None] == y_database).astype(int)
+
+        def batch_table(self, y):
+            return y
+
+    with pytest.raises(TypeError, match="Half defines batch_table, so it must define"):
+        small(affinity=Half()).fit(RNG.normal(size=(40, 6)), np.arange(40) % 3)
 
 
 @pytest.mark.parametrize(
