@@ -129,12 +129,15 @@ class UserModule:
     def __init__(self, module, state, n_bits, features, rng):
         self._device = features.device
         self._seed = int(rng.randint(2**31 - 1))
-        self.module = _copy_of(module, state, features.device)
+        # An id that an embedding lacks is an error on the host, and on CUDA the end of all
+        # work of the process there.
+        where = torch.device("cpu") if _takes_ids(module) else features.device
+        self.module = _copy_of(module, state, where)
         with self.generators():
             self.module.eval()
-            _check_activations(self.module, features.batch(np.arange(2)), n_bits)
+            _check_activations(self.module, features.extremes().to(where), n_bits)
         # Layers that learn are put in training mode; frozen ones keep their statistics.
-        self.module.train()
+        self.module.to(features.device).train()
         for layer in self.module.modules():
             weights = list(layer.parameters())
             if weights and not any(weight.requires_grad for weight in weights):
@@ -196,8 +199,16 @@ class ModuleFunction:
         else:
             X = X.toarray() if sp.issparse(X) else X
             rows = torch.from_numpy(np.array(X, dtype=np.float32))
-        with _mode_kept(), torch.no_grad():
-            activations = self._module(rows)
+        try:
+            with _mode_kept(), torch.no_grad():
+                activations = self._module(rows)
+        except (IndexError, RuntimeError) as error:
+            if not _takes_ids(self._module):
+                raise
+            raise ValueError(
+                f"module fails on X: {error}. If X has ids that its embedding lacks, map "
+                "them to one that stands for all unknown ids."
+            ) from error
         _check_numbers(activations)
         return activations if is_tensor else activations.numpy()
 
@@ -228,6 +239,10 @@ def _mode_kept():
     return torch.set_grad_enabled(torch.is_grad_enabled())
 
 
+def _takes_ids(module):
+    return any(isinstance(layer, _EMBEDDINGS) for layer in module.modules())
+
+
 def _check_activations(module, X, n_bits):
     """Raise ValueError unless a module turns features into activations to be learned."""
     try:
@@ -237,7 +252,7 @@ def _check_activations(module, X, n_bits):
             "It must take as many features as X has, and hold weights of dtype float32, as "
             "after module.float()."
         )
-        if any(isinstance(layer, _EMBEDDINGS) for layer in module.modules()):
+        if _takes_ids(module):
             remedy = (
                 "Token ids reach it as float32, too: let its forward begin with x.long(), "
                 "and give the embedding more entries than the largest id."

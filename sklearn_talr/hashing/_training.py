@@ -629,6 +629,11 @@ class Features:
             return self._of_tensor(rows).float()
         return to_device(self.block(rows).astype(np.float32), self.device)
 
+    def extremes(self):
+        """The rows of the largest and of the smallest number, as `batch` gives them."""
+        places = int(self.X.argmax()), int(self.X.argmin())
+        return self.batch(np.array(places) // self.X.shape[1])
+
     def _of_tensor(self, rows):
         block = self.X[to_device(rows, self.device)].double()
         if self._as_they_are:

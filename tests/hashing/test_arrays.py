@@ -144,6 +144,7 @@ def test_without_dispatch_everything_is_in_numpy(data):
 def test_training_where_tensors_are(hasher, by_distance, data, monkeypatch):
     """What is done on a CUDA device, done on the CPU."""
     X, y = data[0], None if by_distance else data[1]
+    hasher = clone(hasher).set_params(device="cpu")
     expected = clone(hasher).fit(X, y).decision_function(X)
     in_place = lambda hasher, space: space.is_torch  # noqa: E731
     monkeypatch.setattr(TALRHasher, "_trains_in", in_place)

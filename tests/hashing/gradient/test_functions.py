@@ -244,12 +244,18 @@ class TestModule:
         ids, y = few_digits[0].astype(int), few_digits[1]
         with pytest.raises(ValueError, match=r"x\.long\(\)"):
             self.fitted(ids, y, module=OfTokens(lambda x: x))
-        with pytest.raises(ValueError, match=r"module .* more entries"):
-            self.fitted(ids + 17, y, module=OfTokens(torch.Tensor.long))
+        for lacking in (-1, 17):  # in one row, which no first batch may hold
+            wrong = ids.copy()
+            wrong[57, 2] = lacking
+            for form in (np.asarray, sp.csr_array):
+                with pytest.raises(ValueError, match=r"module .* more entries"):
+                    self.fitted(form(wrong), y, module=OfTokens(torch.Tensor.long))
         hasher = self.fitted(ids, y, module=OfTokens(torch.Tensor.long), max_iter=1)
         np.testing.assert_array_equal(
             hasher.transform(ids), hasher.transform(ids.astype(float))
         )
+        with pytest.raises(ValueError, match=r"module fails on X: .* map them"):
+            hasher.transform(wrong)
 
     @pytest.mark.parametrize("form", [np.asarray, np.ndarray.tolist, sp.csr_array])
     def test_integers_that_float32_would_round_are_refused(self, form, few_digits):
