@@ -265,6 +265,17 @@ def test_values_that_levels_lack_are_refused(levels):
         hamming_histogram([[0], [1]], [[0], [1], [1]], affinity, [0, 1], [0, 1, 2])
 
 
+def test_affinities_of_another_shape_are_refused():
+    """Counts of a transposed array were those of whatever lay behind it in memory."""
+
+    def transposed(y_query, y_database):
+        return np.equal.outer(y_database, y_query)
+
+    transposed.levels_ = [0, 1]
+    with pytest.raises(ValueError, match=r"\(n_query, n_database\), here \(1, 2\), got"):
+        hamming_histogram([[0]], [[0], [1]], transposed, [0], [0, 1])
+
+
 def test_codes_with_factors_are_refused():
     """Their Hamming distances rank otherwise than their scores, and rank poorly."""
     bits = pack_codes([[0, 1], [1, 1]])
