@@ -336,9 +336,15 @@ class BaseAffinity:
         Raises
         ------
         ValueError
-            If an affinity is not among the levels.
+            If an affinity is not among the levels, or there is not one for each pair.
         """
         values, sure = self(y_query, y_database), self._levels_are_sure
+        shape = y_query.shape[0], y_database.shape[0]
+        if not sure and np.shape(values) != shape:
+            raise ValueError(
+                f"affinity {self!r} must return an array of shape (n_query, n_database), "
+                f"here {shape}, got shape {np.shape(values)}."
+            )
         if sure and levels[-1] == len(levels) - 1:  # 0, 1, 2, ... are their own places
             return values
         index = np.searchsorted(levels, values)

@@ -102,7 +102,7 @@ def resolve_affinity(
     if isinstance(affinity, str) and affinity == "auto":
         # The form of `y` tells.
         if y is not None and not isinstance(y, BaseAffinity):
-            y = y if sp.issparse(y) else np.asarray(lists_as_array(y))
+            y = y.tocsr() if sp.issparse(y) else np.asarray(lists_as_array(y))
         if y is None:
             affinity = ThresholdAffinity()
         elif isinstance(y, BaseAffinity):

@@ -90,6 +90,8 @@ def hamming_histogram(
     codes = delayed_blocks(database_codes, "database_codes")
     if y_query is None or y_database is None:
         raise ValueError("y_query and y_database are needed to know what is relevant.")
+    if not is_dask(y_database):  # whose form says more than that of few queries
+        affinity, y_database = resolve_affinity(affinity, None, y_database)
     affinity, y_query = resolve_affinity(affinity, None, gathered(y_query))
     if len(queries) != y_query.shape[0]:
         raise ValueError(

@@ -111,8 +111,9 @@ def hamming_histogram(
             "y_query and y_database are needed to know what is relevant. Under a "
             "ThresholdAffinity they are feature rows."
         )
-    affinity, y_query = resolve_affinity(affinity, None, y_query)
-    y_database = affinity.check_targets(y_database)
+    # Of few queries, indicators have a form that may mean anything.
+    affinity, y_database = resolve_affinity(affinity, None, y_database)
+    y_query = affinity.check_targets(y_query)
     query_codes = as_packed(query_codes, input_name="query_codes")
     database_codes = as_packed(database_codes, input_name="database_codes")
     sides = ("query", query_codes, y_query), ("database", database_codes, y_database)

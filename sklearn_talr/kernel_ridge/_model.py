@@ -374,12 +374,12 @@ def sums_of_kernels(X, fitted, kernel="rbf"):
     center than all components have distances as large, and lose no more.
     """
     components, coef = fitted["components_"], fitted["dual_coef_"]
-    dtype = X.dtype
-    if dtype == np.float32 and kernel != "rbf":
-        dtype = np.float64  # features may be large, and cancel
+    dtype, gamma = X.dtype, fitted["gamma_"]
+    if dtype == np.float32 and (kernel != "rbf" or not 1e-30 < gamma < 1e30):
+        dtype = np.float64  # features may cancel, or their squares leave single precision
     elif dtype == np.float32 and not sp.issparse(components):
         lengths = np.einsum("ij,ij->i", components, components)
-        rounding = np.finfo(dtype).eps * (1 + fitted["gamma_"] * lengths.max())
+        rounding = np.finfo(dtype).eps * (1 + gamma * lengths.max())
         if rounding * np.linalg.norm(coef, axis=0).max() > _MOST_ERROR:
             dtype = np.float64
     components, coef = components.astype(dtype, copy=False), coef.astype(dtype, copy=False)
@@ -387,7 +387,7 @@ def sums_of_kernels(X, fitted, kernel="rbf"):
     for rows in kernel_blocks(X.shape[0], len(coef)):
         block = measured_from(X[rows], fitted["mean_"], fitted["units_"])
         block = block.astype(dtype, copy=False)
-        outputs[rows] = kernel_between(block, components, kernel, fitted["gamma_"]) @ coef
+        outputs[rows] = kernel_between(block, components, kernel, gamma) @ coef
     return outputs + fitted["intercept_"]
 
 

@@ -97,15 +97,17 @@ class Measure(ABC):
     >>> RR @ 5 == RR(rel=1) @ 5
     True
 
-    A measure of one's own: the chance that the first rank is relevant.
+    A measure of one's own: the chance that the first rank is relevant. Where nothing is
+    relevant, the first relevant tie has no items.
 
+    >>> import numpy as np
     >>> from sklearn_talr.measures import Measure, parse_measure
     >>> class TopRank(Measure):
     ...     name, title = "Top", "first rank"
     ...
     ...     def kernel(self, ties):
     ...         n, p, t, take = ties.first_relevant
-    ...         return (t == 0) * p / n
+    ...         return (t == 0) * p / np.maximum(n, 1)
     >>> parse_measure("Top").of(RankingHistogram([[[1], [3]]], levels=[0, 1]))
     array([0.75])
     """

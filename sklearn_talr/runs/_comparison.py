@@ -533,7 +533,7 @@ def compare_evaluations(
             f"of tied documents, but not separated from it in every order{more}: see "
             "depends_on_ties.",
             UserWarning,
-            stacklevel=4,  # past the check of parameters
+            stacklevel=5,  # past the threads and the check of parameters
         )
     return comparison
 
@@ -572,5 +572,5 @@ def _warn_if_none_can_be_separated(measure, adjust, alpha, n_pairs, least, n_sam
         f"these queries and settings can give is {least:.2g}{times}. To separate any, "
         f"{advice}.",
         UserWarning,
-        stacklevel=5,  # past the check of parameters
+        stacklevel=6,  # past the threads and the check of parameters
     )

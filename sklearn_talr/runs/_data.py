@@ -295,7 +295,10 @@ class Run(_Data):
             )
         indices = np.concatenate([np.empty(0, dtype=np.int64), *filter(np.size, found)])
         if indices.dtype.kind not in "iu":
-            raise ValueError(f"indices must be integers, got {indices.dtype}.")
+            raise ValueError(
+                f"indices must be integers, got {indices.dtype}. Of ids, which an index "
+                "with ids returns, make Run({query: dict(zip(ids, -distances)), ...})."
+            )
         if indices.size and not 0 <= indices.min() <= indices.max() < len(documents):
             raise ValueError(
                 f"indices must be from 0 to {len(documents) - 1}, as there are "

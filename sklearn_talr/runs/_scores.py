@@ -142,6 +142,8 @@ def evaluations_of_scores(scores, missing, groups=None, stratify=None):
                 f"{name} must have one label for each of the {len(frame)} rows, got shape "
                 f"{np.shape(given)}."
             )
+    if groups is not None and pd.isna(groups).any():
+        raise ValueError("groups has missing labels: give each row that of its group.")
     try:
         values = frame.to_numpy(dtype=float, na_value=np.nan)
     except (TypeError, ValueError) as error:
@@ -152,6 +154,8 @@ def evaluations_of_scores(scores, missing, groups=None, stratify=None):
         advice = ", which missing='drop' leaves out with their rows"
         _refuse_cells(frame, is_missing, "missing", advice)
     kept = ~is_missing.any(axis=1)
+    if not kept.any():
+        raise ValueError("scores have no row without a missing cell: leave out systems.")
     if not kept.all():
         warnings.warn(
             f"{(~kept).sum()} of {len(kept)} rows have missing cells and are left out.",

@@ -179,6 +179,12 @@ def test_all_oracles_count(affinity):
     )
 
 
+def test_the_form_of_the_database_says_what_few_queries_hold():
+    given = "auto", SEVERAL[:2], SEVERAL
+    found = hamming_histogram(BITS[:2], in_blocks(BITS, (30, 30)), *given)
+    assert_same_table(found, count_in_memory(BITS[:2], BITS, *given))
+
+
 def test_queries_are_counted_in_blocks_if_their_table_is_large(monkeypatch):
     monkeypatch.setattr("sklearn_talr.dask._counting._BYTES_PER_TABLE", 8 * 5 * 6 * 2)
     # The last queries share fewer labels with any item than the first, or more.

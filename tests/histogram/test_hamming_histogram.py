@@ -227,6 +227,16 @@ def test_mismatched_lengths_name_the_argument(sizes, message):
         )
 
 
+@pytest.mark.parametrize("n_queries", [1, 4])  # 4: as many queries as labels
+@pytest.mark.parametrize("form", [np.asarray, sp.lil_matrix, sp.dia_array])
+def test_the_form_of_the_database_says_what_few_queries_hold(form, n_queries):
+    affinity, indicator, _ = problem("indicator")
+    codes, ranked = np.eye(N_SAMPLES, 8, dtype=int), (indicator[:n_queries], indicator)
+    wanted = hamming_histogram(codes[:n_queries], codes, affinity, *ranked)
+    found = hamming_histogram(codes[:n_queries], codes, "auto", *map(form, ranked))
+    assert_array_equal(found.counts, wanted.counts)
+
+
 def test_a_plain_callable_needs_levels():
     def same(y_query, y_database):
         return y_query[:, None] == y_database
@@ -253,6 +263,17 @@ def test_values_that_levels_lack_are_refused(levels):
     affinity.levels_ = levels
     with pytest.raises(ValueError, match="levels_ lack"):
         hamming_histogram([[0], [1]], [[0], [1], [1]], affinity, [0, 1], [0, 1, 2])
+
+
+def test_affinities_of_another_shape_are_refused():
+    """Counts of a transposed array were those of whatever lay behind it in memory."""
+
+    def transposed(y_query, y_database):
+        return np.equal.outer(y_database, y_query)
+
+    transposed.levels_ = [0, 1]
+    with pytest.raises(ValueError, match=r"\(n_query, n_database\), here \(1, 2\), got"):
+        hamming_histogram([[0]], [[0], [1]], transposed, [0], [0, 1])
 
 
 def test_codes_with_factors_are_refused():

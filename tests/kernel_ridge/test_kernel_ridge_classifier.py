@@ -183,6 +183,13 @@ class TestLayouts:
             assert_allclose(found, double, rtol=0, atol=1e-3)
         assert classifier.decision_function(few).dtype == np.float32
 
+    @pytest.mark.parametrize("unit", [2.0**-80, 2.0**80])
+    def test_squares_that_single_precision_cannot_hold(self, unit, histograms):
+        X, y = unit * histograms[0].astype(np.float32), histograms[1]
+        classifier = KernelRidgeClassifierCV(random_state=0).fit(X, y)
+        double = classifier.predict_proba(X.astype(np.float64))
+        assert_allclose(classifier.predict_proba(X), double, rtol=0, atol=1e-3)
+
     def test_names_of_features(self, histograms):
         X, y = histograms
         frame = pd.DataFrame(X, columns=list("abcdef"))

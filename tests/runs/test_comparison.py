@@ -144,8 +144,9 @@ def test_what_can_separate_nothing_says_so_and_what_could(
 ):
     values = np.random.default_rng(0).uniform(size=(n_queries, 1)) + np.arange(n_runs)
     values += np.random.default_rng(1).uniform(size=values.shape)
-    with pytest.warns(UserWarning, match=f"no pair can be separated.*{advice}"):
+    with pytest.warns(UserWarning, match=f"no pair can be separated.*{advice}") as caught:
         assert not compare_runs(*of_values(*values.T), **options).separated.any()
+    assert caught[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         compare_runs(*of_values(*values.T), test="t")
@@ -190,8 +191,10 @@ def test_a_separation_that_an_order_of_ties_would_undo_is_told():
     assert firm.separated
     assert not firm.depends_on_ties
     assert firm.p_value <= firm.adverse_p_value < 0.05
-    with pytest.warns(UserWarning, match="by AP 'run 0' is better than 'run 1' on average"):
+    better_on_average = "by AP 'run 0' is better than 'run 1' on average"
+    with pytest.warns(UserWarning, match=better_on_average) as caught:
         loose = compare_runs(*of_values(better, worse, width=0.05))
+    assert caught[0].filename == __file__
     assert loose.depends_on_ties
     assert loose.p_value == firm.p_value
     assert str(loose).endswith(

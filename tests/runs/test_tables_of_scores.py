@@ -95,6 +95,9 @@ def test_missing_cells_are_named_or_left_out_with_their_rows(table):
     assert_array_equal(found.p_value, compare_scores(whole).p_value)
     with pytest.raises(ValueError, match=r"1 cell is missing.*'good' of 't7'"):
         compare_scores(long_of(table[["good", "weak"]]).dropna())
+    table.iloc[:, 0] = np.nan
+    with pytest.raises(ValueError, match="no row without a missing cell: leave out"):
+        compare_scores(table, missing="drop")
 
 
 def test_groups_are_averaged_and_then_are_rows(table):
@@ -107,6 +110,8 @@ def test_groups_are_averaged_and_then_are_rows(table):
         found = compare_scores(form, **options)
         assert found.queries == list("hgfedcba")
         assert_allclose(found.p_value, wanted.p_value)
+    with pytest.raises(ValueError, match="groups has missing labels: give each row"):
+        compare_scores(table, groups=[*groups[:-1], None])
     named = table.assign(task=groups)
     by_task = long_of(table).merge(named["task"], left_on="query_id", right_index=True)
     by_task["query_id"] = by_task.groupby(["task", "system"]).cumcount()  # as in each task
