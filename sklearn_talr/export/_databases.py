@@ -1,7 +1,6 @@
 """Codes for databases: bit strings, columns and ids."""
 
 import re
-import warnings
 from dataclasses import dataclass
 from numbers import Integral
 
@@ -10,6 +9,7 @@ from sklearn.utils import gen_batches
 
 from .._arrays import check_ids
 from .._compat import HasMethods, Interval, StrOptions, validated
+from .._progress import warn_caller
 from .._types import Any, ArrayLike, Callable, Column, Function, Iterator
 from ..codes import PackedCodes, pack_codes, unpack_codes
 from ..codes._factors import Terms
@@ -163,14 +163,12 @@ def warn_of_repeats(packed, n_links):
     """
     _, counts = np.unique(packed.data, axis=0, return_counts=True)
     if counts.max() > n_links:
-        warnings.warn(
+        warn_caller(
             f"{len(packed)} items have only {len(counts)} distinct codes, and up to "
             f"{counts.max()} share one. In a graph index with {n_links} links to a node "
             "such items link to each other only, and searches miss others. Index the "
             "distinct codes and expand what is found, as HammingNeighbors does, or use an "
             "index that compares with all.",
-            UserWarning,
-            stacklevel=4,  # of whoever called the export, which is decorated
         )
 
 

@@ -1,6 +1,5 @@
 """Evaluate measures of tables of counts and of arrays, and average over queries."""
 
-import warnings
 from dataclasses import replace
 from numbers import Real
 from typing import NamedTuple
@@ -10,6 +9,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 
 from .._arrays import NUMPY, as_numpy, space_of
 from .._compat import check_sample_weight
+from .._progress import warn_caller
 from ..histogram._rankings import check_rankings
 from ._ties import ALL_RANKS, CELLS_PER_BLOCK, Cells, Ties, TiesOfCounts
 
@@ -104,7 +104,7 @@ def score_arrays(measures, y_true, y_score, groups, sample_weight, average, zero
         values[queries] = evaluate_ties(groups, cells, zero_division)
     values = values[:, 0] if single else values
     if average:
-        values = average_queries(values, weights, stacklevel=5)
+        values = average_queries(values, weights)
     space = space_of(y_score)
     return values if space is NUMPY or np.isscalar(values) else space.take(values)
 
@@ -208,13 +208,11 @@ def fill_undefined(values, undefined, zero_division):
     return np.where(undefined, float(zero_division), values)
 
 
-def average_queries(values, sample_weight=None, stacklevel=3):
+def average_queries(values, sample_weight=None):
     """Weighted mean of the queries that have a value; NaN, with a warning, if none has.
 
     `values` has shape (n_queries,) or (n_queries, ...). Which queries have a value may
-    differ between measures, as their `rel` does. The mean of a vector is a float. The
-    warning points as many frames up as `stacklevel` says: of a function under
-    `validate_params`, 4 is the caller.
+    differ between measures, as their `rel` does. The mean of a vector is a float.
     """
     flat = values.reshape(len(values), int(np.prod(values.shape[1:])))
     defined = ~np.isnan(flat)
@@ -225,10 +223,9 @@ def average_queries(values, sample_weight=None, stacklevel=3):
     sums = (np.where(defined, flat, 0.0) * weights).sum(axis=0)
     np.divide(sums, total, out=means, where=total > 0)
     if np.isnan(means).any():
-        warnings.warn(
+        warn_caller(
             "No query has a relevant item, so the metric is undefined. Pass "
             "zero_division=0.0 to count such queries as 0.",
             UndefinedMetricWarning,
-            stacklevel=stacklevel,
         )
     return float(means[0]) if values.ndim == 1 else means.reshape(values.shape[1:])

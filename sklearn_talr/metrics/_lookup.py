@@ -213,7 +213,7 @@ def radius_aware_map(
     """
     check_hamming(histogram, "radius_aware_map")
     raap = radius_aware_precision(histogram, radius, zero_division)
-    return average_queries(raap, stacklevel=4)
+    return average_queries(raap)
 
 
 @validated(radius=_RADIUS)
@@ -257,7 +257,7 @@ def empty_lookup_fraction(histogram: HammingHistogram, radius: Count = None) -> 
     array([0.5, 0.5, 0. ])
     """
     n, _ = ball_counts(histogram, radius, "empty_lookup_fraction")
-    return average_queries((n == 0).astype(float), stacklevel=4)
+    return average_queries((n == 0).astype(float))
 
 
 @validated(n_bits=[Integral], radius=_RADIUS)

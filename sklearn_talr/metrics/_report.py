@@ -348,7 +348,7 @@ def _report(histograms, measures, zero_division, sample_weight, radius, as_frame
         columns = np.stack(list(lookup.values()), axis=1)[:, :, None]
         values = np.concatenate((values, np.repeat(columns, 3, axis=2)), axis=1)
     weights = check_weights(sample_weight, len(values))
-    table = dict(zip(names, average_queries(values, weights, stacklevel=5)))
+    table = dict(zip(names, average_queries(values, weights)))
     if radius is not None:
         cost = lookup_cost(histogram.n_bits, radius)[-1]
         table[f"lookup_cost@{radius}"] = np.repeat(cost, 3)

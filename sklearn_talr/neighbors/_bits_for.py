@@ -1,6 +1,5 @@
 """How many bits a database needs: recall by length, at the size that is meant."""
 
-import warnings
 from numbers import Integral, Real
 from typing import NamedTuple
 
@@ -12,6 +11,7 @@ from sklearn.utils import check_array, check_random_state
 
 from .._compat import HasMethods, Interval, StrOptions, validated
 from .._hashers import FittedHasher
+from .._progress import warn_caller
 from .._threads import slices
 from .._types import ArrayLike, Count, Literal, Seed
 from ..inference import mean_interval
@@ -248,11 +248,10 @@ def n_bits_for(
         if rows[-1][3] >= target:
             break
     else:
-        warnings.warn(
+        warn_caller(
             f"No length up to {lengths[-1]} bits reaches a recall of {target:g} among "
             f"{n_items} items: the lower bound is {rows[-1][3]:.3f}. Try longer codes, or "
             "set n_rescored of the index.",
-            stacklevel=2,
         )
     names = "n_bits", "measured", "recall", "low", "high", "held_out_error"
     results = dict(zip(names, map(np.array, zip(*rows))))

@@ -1,6 +1,5 @@
 """What comes in: codes, weights, numbers and allow-lists, checked."""
 
-import warnings
 from functools import lru_cache
 from numbers import Integral
 from typing import NamedTuple
@@ -11,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 
 from .._arrays import as_numpy
+from .._progress import warn_caller
 from .._state import validate_aside, validate_seen
 from .._threads import slices
 from ..codes import PackedCodes
@@ -92,17 +92,15 @@ def read_codes(X, index, owner=None):
         octets = [np.packbits(X[b] > 0, axis=1, bitorder="little") for b in blocks]
         packed = PackedCodes._of(np.concatenate(octets), found.n_bits)
     if not has_signs:
-        warnings.warn(
+        warn_caller(
             "X holds entries other than 0 and 1, but none below 0. Positive entries are "
             "ones, so outputs of a sigmoid are nothing but ones: subtract the threshold, "
             "as in X - 0.5.",
-            stacklevel=2,
         )
     elif not columns.n_bits and len(packed) > 1 and not np.ptp(packed.data, axis=0).any():
-        warnings.warn(
+        warn_caller(
             "All rows of X have the same code, so every item is tied with every other. "
             "Positive entries are ones: subtract a threshold if there should be more.",
-            stacklevel=2,
         )
     return packed, found
 

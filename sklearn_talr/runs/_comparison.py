@@ -1,6 +1,5 @@
 """Which of several runs are better, how surely, and whether ties decide it."""
 
-import warnings
 from dataclasses import dataclass
 from importlib.metadata import version
 from itertools import combinations
@@ -10,6 +9,7 @@ from numbers import Real
 import numpy as np
 
 from .._compat import Interval, StrOptions, independent_random_state, validated
+from .._progress import warn_caller
 from .._threads import one_thread
 from .._types import Any, Array, Column, DataFrame, Literal, NDArray, Seed
 from ..inference import n_queries_to_separate
@@ -528,12 +528,10 @@ def compare_evaluations(
     undone = undone_by_ties(comparison)
     for better, other, measure in undone[:1]:
         more = f", and {len(undone) - 1} more such" if len(undone) > 1 else ""
-        warnings.warn(
+        warn_caller(
             f"by {measure} {better!r} is better than {other!r} on average over the orders "
             f"of tied documents, but not separated from it in every order{more}: see "
             "depends_on_ties.",
-            UserWarning,
-            stacklevel=5,  # past the threads and the check of parameters
         )
     return comparison
 
@@ -567,10 +565,8 @@ def _warn_if_none_can_be_separated(measure, adjust, alpha, n_pairs, least, n_sam
     if least == 1 / (n_samples + 1):
         advice = f"take n_resamples={ceil(n_times / alpha)} or more"
     times = f", which Holm's method multiplies by {n_pairs} pairs" if n_times > 1 else ""
-    warnings.warn(
+    warn_caller(
         f"by {measure} no pair can be separated at alpha={alpha:g}: the least p-value that "
         f"these queries and settings can give is {least:.2g}{times}. To separate any, "
         f"{advice}.",
-        UserWarning,
-        stacklevel=6,  # past the threads and the check of parameters
     )

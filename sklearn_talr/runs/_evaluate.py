@@ -1,6 +1,5 @@
 """Evaluate a run against judgments."""
 
-import warnings
 from dataclasses import replace
 from itertools import chain, repeat
 from numbers import Integral
@@ -9,6 +8,7 @@ from os import PathLike
 import numpy as np
 
 from .._compat import Interval, StrOptions, independent_random_state, validated
+from .._progress import warn_caller
 from .._types import Any, Count, Literal, Seed
 from ..measures import parse_measures
 from ..measures._evaluation import evaluate_ties, group_by_cutoff
@@ -141,11 +141,10 @@ def evaluate_run(
     pairs = np.stack([qrels.numbers, qrels.values], axis=1)
     are_scores = most > _MOST_GRADES and len(np.unique(pairs, axis=0)) == len(pairs)
     if are_scores and np.isin(run.table.values, np.arange(_MOST_GRADES)).all():
-        warnings.warn(
+        warn_caller(
             "qrels has another relevance for every document of a query, and run has the "
             f"scores {np.unique(run.table.values).tolist()} alone. Judgments come first, "
             "then the run: are they swapped?",
-            stacklevel=3,  # past the check of parameters
         )
 
     # Queries: those in both, and perhaps those that the run lacks

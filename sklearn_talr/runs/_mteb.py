@@ -1,13 +1,13 @@
 """Results that mteb has kept, as a table of scores."""
 
 import json
-import warnings
 from os import PathLike
 from pathlib import Path
 
 import numpy as np
 
 from .._compat import validated
+from .._progress import warn_caller
 from .._types import Any, Column, DataFrame
 from ._result import import_pandas
 
@@ -121,11 +121,9 @@ def read_mteb_results(
     if common.empty:
         raise ValueError("no task is common to all models; pass tasks.")
     if len(common) < len(frame):
-        warnings.warn(
+        warn_caller(
             f"{len(frame) - len(common)} of {len(frame)} tasks are left out, as some "
             "models have no score of them.",
-            UserWarning,
-            stacklevel=3,  # past the check of parameters
         )
     return common
 

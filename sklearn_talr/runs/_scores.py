@@ -1,10 +1,9 @@
 """Tables of scores: rows are queries or tasks, columns systems, or all is in one column."""
 
-import warnings
-
 import numpy as np
 
 from .._compat import StrOptions, validated
+from .._progress import warn_caller
 from .._types import Any, Column, Literal, Seed
 from ._comparison import OPTIONS, RunComparison, compare_evaluations
 from ._data import QUERY
@@ -157,10 +156,8 @@ def evaluations_of_scores(scores, missing, groups=None, stratify=None):
     if not kept.any():
         raise ValueError("scores have no row without a missing cell: leave out systems.")
     if not kept.all():
-        warnings.warn(
+        warn_caller(
             f"{(~kept).sum()} of {len(kept)} rows have missing cells and are left out.",
-            UserWarning,
-            stacklevel=4,  # past the check of parameters
         )
     frame = pd.DataFrame(values, frame.index, frame.columns)[kept]
     if stratify is not None:

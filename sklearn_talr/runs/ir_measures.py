@@ -6,13 +6,12 @@ broken. Of other measures a warning says that they still do. Importing this modu
 nothing in ir_measures.
 """
 
-import warnings
-
 import ir_measures
 from ir_measures import measures as _known
 from ir_measures import providers
 from ir_measures.providers.base import NOT_PROVIDED, Any, Choices
 
+from .._progress import warn_caller
 from ..measures import parse_measure
 from ._data import Qrels, Run
 from ._evaluate import evaluate_run
@@ -69,12 +68,10 @@ class TieAwareProvider(providers.Provider):
         """Whether we have a measure; of others that ties could move warn once."""
         is_ours = super().supports(measure)
         if not is_ours and measure.NAME not in _OF_SETS and measure not in self._told:
-            warnings.warn(
+            warn_caller(
                 f"tie_aware has no mean over orders of ties for {measure}: another "
                 "provider of ir_measures computes it, whose value depends on how it breaks "
                 "the ties of the run.",
-                UserWarning,
-                stacklevel=2,
             )
             self._told.add(measure)
         return is_ours
