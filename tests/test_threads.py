@@ -112,8 +112,9 @@ class TestOneThread:
         assert numbers() == (2, 2)
         assert all(pool["num_threads"] == 2 for pool in threadpool_info())
 
-    @pytest.mark.parametrize("run", [lambda function: function(), in_new_thread])
-    @pytest.mark.parametrize("depth", [1, 2])
+    @pytest.mark.parametrize(
+        ("depth", "run"), [(1, in_new_thread), (2, lambda function: function())]
+    )
     def test_an_interrupt_of_entering_and_leaving_gives_back(self, depth, run):
         """Ctrl-C before each line, also where numbers are lowered and restored."""
 

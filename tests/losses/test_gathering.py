@@ -11,10 +11,11 @@ from torch.nn.parallel import DistributedDataParallel
 from sklearn_talr.losses import TieAwareLoss
 
 N_RANKS, N_BITS = 2, 6
-SIZES = [(7, 7), (9, 4), (8, 0)]
+# Rows of each rank, in a type
+BATCHES = [((7, 7), torch.float64), ((9, 4), torch.float32), ((8, 0), torch.float64)]
 KINDS = ["labels", "indicators", "levels", "database"]
 TOLERANCE = {torch.float64: 1e-12, torch.float32: 1e-6}
-CASES = list(product(MEASURES, KINDS, SIZES, TOLERANCE))
+CASES = [(*case, *batch) for *case, batch in product(MEASURES, KINDS, BATCHES)]
 
 
 def draw(kind, sizes, dtype):
