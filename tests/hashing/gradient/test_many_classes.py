@@ -10,10 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from sklearn_talr import ClassProbabilities, CrossViewHasher, TALRHasher
-from sklearn_talr.affinity import (
-    LabelAffinity,
-    ThresholdAffinity,
-)
+from sklearn_talr.affinity import LabelAffinity, ThresholdAffinity
 from sklearn_talr.hashing._settings import check_data, settings_of
 from sklearn_talr.hashing._training import split_samples
 from sklearn_talr.losses import DPSHLoss
@@ -161,15 +158,14 @@ class TestTeacher:
             ClassProbabilities().fit_transform(X, y)
 
 
-class TestEpochs:
-    @pytest.mark.parametrize(
-        ("n_samples", "epochs"), [(50, 100), (20_000, 100), (200_000, 11), (2_100_000, 1)]
-    )
-    def test_make_enough_steps(self, n_samples, epochs):
-        X, y = np.zeros((n_samples, 1)), np.arange(n_samples) % 10
-        X[0] = 1
-        assert settings_for(TALRHasher(), X, y).max_iter == epochs
-        assert settings_for(TALRHasher(max_iter=7), X, y).max_iter == 7
+@pytest.mark.parametrize(
+    ("n_samples", "epochs"), [(50, 100), (20_000, 100), (200_000, 11), (2_100_000, 1)]
+)
+def test_epochs_make_enough_steps(n_samples, epochs):
+    X, y = np.zeros((n_samples, 1)), np.arange(n_samples) % 10
+    X[0] = 1
+    assert settings_for(TALRHasher(), X, y).max_iter == epochs
+    assert settings_for(TALRHasher(max_iter=7), X, y).max_iter == 7
 
 
 class TestScales:
