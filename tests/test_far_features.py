@@ -16,6 +16,7 @@ from sklearn_talr.svm import RankingSVC
 
 # In half precision, numbers further out are further apart than rows.
 MOVED = [(np.float16, 300), (np.float32, 1e6), (np.float64, 1e6), (np.int64, 1e4)]
+OF_DISTANCES = [h for h in KINDS if getattr(h, "metric", "euclidean") != "cosine"]
 
 
 @pytest.fixture(scope="module")
@@ -32,14 +33,9 @@ def moved(X):
     return [(X + offset).astype(dtype) for dtype, offset in MOVED]
 
 
-def euclidean(hasher):
-    """Whether moving all rows must not change a hasher, which a cosine tells."""
-    return getattr(hasher, "metric", "euclidean") == "euclidean"
-
-
 @pytest.mark.parametrize(
     "hasher",
-    [*filter(euclidean, KINDS), AdditiveHasher(8, metric="euclidean", max_iter=3)],
+    [*OF_DISTANCES, AdditiveHasher(8, metric="euclidean", max_iter=3)],
     ids=name_of,
 )
 def test_activations_are_those_of_float64(hasher, rows):

@@ -70,7 +70,6 @@ def test_the_program_runs():
         ["mypy", "--strict", "--follow-imports=silent"],
         ["basedpyright", "--level=error", "--pythonpath", sys.executable],
     ],
-    ids=lambda command: command[0],
 )
 def test_its_types_hold(command):
     pytest.importorskip(command[0])
