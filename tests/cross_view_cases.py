@@ -5,10 +5,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from two_views import halves_of_digits, judged
 
-from sklearn_talr.hashing import (
-    ClassProbabilities,
-    CrossViewHasher,
-)
+from sklearn_talr.hashing import ClassProbabilities, CrossViewHasher
 
 X, Y, Q, C = halves_of_digits(160, 50)
 J = judged(C, Y).T.tocsr()

@@ -12,70 +12,33 @@ again, read the properties of
 
 # The smallest
 GAINS = {
-    "test_additive": {
-        "test_alternating_lowers_the_error": 0.018,
-        "test_more_chunks_help": 0.033,
-        "test_more_is_found_than_by_signs": 0.039,
-    },
-    "test_bre": {
-        "test_learns": 0.24,
-    },
-    "test_class_probabilities": {
-        "test_ranks_better_than_features": 0.36,
-    },
+    "test_additive": {"test_alternating_lowers_the_error": 0.018},
+    "test_bre": {"test_learns": 0.24},
+    "test_class_probabilities": {"test_ranks_better_than_features": 0.36},
     "test_cross_view": {
         "test_training_and_teachers_help_new_queries: teachers, judgments": 0.12,
         "test_training_and_teachers_help_new_queries: teachers, labels": 0.14,
         "test_training_and_teachers_help_new_queries: training, judgments": 0.071,
         "test_training_and_teachers_help_new_queries: training, labels": 0.054,
     },
-    "test_fasthash": {
-        "test_learns": 0.39,
-    },
-    "test_fit": {
-        "test_learn": 0.11,
-        "test_loss_falls_at_a_fixed_scale": 0.069,
-    },
-    "test_grades": {
-        "test_grades_rank_better_than_either_way_to_binarize_them": 0.02,
-    },
-    "test_hashers_of_words": {
-        "test_words_find_more_among_clusters": 0.029,
-    },
-    "test_hinge": {
-        "test_training_a_network_lowers_the_loss": 0.87,
-    },
-    "test_mac": {
-        "test_learns": 0.4,
-    },
+    "test_fasthash": {"test_learns": 0.39},
+    "test_fit": {"test_learn": 0.11, "test_loss_falls_at_a_fixed_scale": 0.069},
+    "test_mac": {"test_learns": 0.4},
     "test_networks": {
         "test_defaults_are_no_worse_than_a_loop_by_hand": 0.3,
         "test_defaults_are_no_worse_than_a_loop_by_hand: in relation to the loop": 1.0,
         "test_networks_of_many_kinds_learn": 0.59,
     },
     "test_projections": {
-        "test_itq_is_better_than_that_of_faiss": 0.058,
-        "test_itq_reaches_what_the_alternation_reaches: the rotation matters": 0.12,
+        "test_itq_reaches_what_the_alternation_reaches: the rotation matters": 0.12
     },
-    "test_structhash": {
-        "test_learns": 0.38,
-    },
+    "test_structhash": {"test_learns": 0.38},
     "test_talr": {
         "test_leading_bits_are_better_than_others: its own last": 0.3,
         "test_leading_bits_are_better_than_others: plain codes": 0.062,
-        "test_several_labels": 0.049,
         "test_training_beats_its_start": 0.067,
     },
-    "test_supervised": {
-        "test_beats_random_hyperplanes: digits": 0.35,
-        "test_beats_random_hyperplanes: labels": 0.018,
-        "test_it_trains": 0.138,
-        "test_loss_falls": 0.12,
-        "test_margins_leave_ap_and_lower_ramap: RAMAP": 0.21,
-    },
-    "test_weighted_search": {
-        "test_weights_find_more_than_bits": 0.03,
-    },
+    "test_supervised": {"test_loss_falls": 0.12},
 }
 # The largest; where none was seen, half of one in a thousand
 ERRORS = {
@@ -87,34 +50,17 @@ ERRORS = {
         "test_equal_seeds_and_values_give_equal_codes: in another layout": 0.0005,
         "test_equal_seeds_and_values_give_equal_codes: in lower precision": 0.0005,
     },
-    "test_class_probabilities": {
-        "test_a_search_tunes_classifier_and_bits_together": 0.087,
-        "test_one_line_learns_a_hasher": 0.18,
-        "test_out_of_fold_rows_train_a_hasher": 0.18,
-    },
-    "test_cross_view_data": {
-        "test_towers_of_features_of_any_form": 0.0005,
-    },
-    "test_features": {
-        "test_no_more_than_a_batch_is_made_dense": 0.021,
-    },
-    "test_fit": {
-        "test_unit_and_offset_of_the_features_do_not_matter": 0.0005,
-    },
+    "test_class_probabilities": {"test_a_search_tunes_classifier_and_bits_together": 0.087},
+    "test_cross_view_data": {"test_towers_of_features_of_any_form": 0.0005},
+    "test_features": {"test_no_more_than_a_batch_is_made_dense": 0.021},
+    "test_fit": {"test_unit_and_offset_of_the_features_do_not_matter": 0.0005},
     "test_projections": {
-        "test_itq_reaches_what_the_alternation_reaches: against the alternation": 0.0044,
+        "test_itq_reaches_what_the_alternation_reaches: against the alternation": 0.0044
     },
-    "test_start": {
-        "test_a_linear_start_is_itq": 0.0005,
-    },
-    "test_talr": {
-        "test_every_length_keeps_up_with_a_separate_fit: 12 bits": 0.024,
-        "test_every_length_keeps_up_with_a_separate_fit: 24 bits": 0.025,
-    },
+    "test_start": {"test_a_linear_start_is_itq": 0.0005},
     "test_supervised": {
         "test_classes_and_their_codes": 0.08,
         "test_labels_in_any_form": 0.0005,
-        "test_margins_leave_ap_and_lower_ramap: AP": 0.023,
     },
 }
 

@@ -58,7 +58,8 @@ def draw(kind, n_queries, n_items, n_bits, seed=0):
 def ranking(queries, database):
     """For each query (distance, index) of every item, sorted, by brute force."""
     distances = (queries[:, None] != database).sum(axis=2)
-    return [sorted((d, i) for i, d in enumerate(row)) for row in distances.tolist()]
+    order = distances.argsort(axis=1, kind="stable")
+    return [list(zip(d[i].tolist(), i.tolist())) for d, i in zip(distances, order)]
 
 
 def slow_distances(weights, bits, terms=None):
@@ -68,10 +69,9 @@ def slow_distances(weights, bits, terms=None):
         if terms is not None:
             scores = scores * terms[:, 0] + terms[:, 1:].sum(axis=1)
         return -scores
-    differ = (weights > 0)[:, None] != (bits > 0)
-    differ = np.where(weights[:, None] == 0, 0, differ)
     if terms is None:
-        return (differ * np.abs(weights)[:, None]).sum(axis=2)
+        bits = (bits > 0) * 1.0
+        return np.maximum(weights, 0) @ (1 - bits).T + np.maximum(-weights, 0) @ bits.T
     scores = weights @ (2.0 * bits - 1).T * terms[:, 0]
     return -(scores + (terms[:, 1] if terms.shape[1] > 1 else 0))
 

@@ -1,6 +1,6 @@
 """Backends of joblib: our loops share memory, so all give what a serial run gives."""
 
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, nullcontext
 
 import joblib
 import numpy as np
@@ -18,19 +18,10 @@ pytestmark = pytest.mark.cluster
 
 
 @contextmanager
-def no_cluster():
-    yield
-
-
-@contextmanager
 def dask_cluster():
     distributed = pytest.importorskip("distributed")
-    with ExitStack() as stack:
-        cluster = distributed.LocalCluster(
-            n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None
-        )
-        stack.enter_context(cluster)
-        stack.enter_context(distributed.Client(cluster))
+    how = {"n_workers": 1, "threads_per_worker": 1, "processes": False}
+    with distributed.Client(dashboard_address=None, **how):
         yield
 
 
@@ -72,7 +63,7 @@ def serial():
 
 @pytest.mark.parametrize("backend", ["threading", "loky", "multiprocessing", "dask", "ray"])
 def test_every_backend_gives_what_a_serial_run_gives(backend, serial):
-    with CLUSTERS.get(backend, no_cluster)(), joblib.parallel_config(backend, n_jobs=2):
+    with CLUSTERS.get(backend, nullcontext)(), joblib.parallel_config(backend, n_jobs=2):
         for n_jobs in (None, 2):
             for found, expected in zip(answers(n_jobs), serial):
                 assert_array_equal(found, expected)

@@ -114,4 +114,5 @@ def test_every_estimator_is_loaded_as_it_was_stored(estimator):
     for way, store in WAYS.items():
         loaded = store(estimator)
         assert answers(loaded) == expected, way
-        assert answers(loaded.fit(*data)) == expected, way
+        if way in ("pickle, new", "skops"):
+            assert answers(loaded.fit(*data)) == expected, way

@@ -1,6 +1,6 @@
 """What a report of a bug is told: `show_versions`, and the command that prints it."""
 
-import subprocess
+import runpy
 import sys
 from importlib.metadata import version
 
@@ -41,16 +41,17 @@ def test_a_processor_without_further_instructions(monkeypatch, capsys):
         assert printed(capsys)["NumPy instructions"] == "SSE3"
 
 
-@pytest.mark.parametrize(
-    ("argument", "code", "expected"),
-    [
-        ("--versions", 0, "scikit-learn: "),
-        ("--help", 0, "usage: python -m sklearn_talr "),
-        ("--vesrions", 2, "unrecognized arguments: --vesrions"),
-    ],
-)
-def test_the_command(argument, code, expected):
-    command = [sys.executable, "-m", "sklearn_talr", argument]
-    result = subprocess.run(command, capture_output=True, text=True)
-    assert result.returncode == code
-    assert expected in result.stdout + result.stderr
+@pytest.mark.filterwarnings("ignore:'sklearn_talr.__main__' found in sys.modules")
+def test_the_command(monkeypatch, capsys):
+    def run(argument):
+        monkeypatch.setattr(sys, "argv", ["sklearn_talr", argument])
+        runpy.run_module("sklearn_talr", run_name="__main__")
+
+    run("--versions")
+    assert "scikit-learn: " in capsys.readouterr().out
+    with pytest.raises(SystemExit, match=r"^0$"):
+        run("--help")
+    assert "usage: python -m sklearn_talr " in capsys.readouterr().out
+    with pytest.raises(SystemExit, match=r"^2$"):
+        run("--vesrions")
+    assert "unrecognized arguments: --vesrions" in capsys.readouterr().err

@@ -6,11 +6,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 
-from sklearn_talr.affinity import (
-    LabelAffinity,
-    SharedLabelAffinity,
-    resolve_affinity,
-)
+from sklearn_talr.affinity import LabelAffinity, SharedLabelAffinity, resolve_affinity
 from sklearn_talr.histogram import hamming_histogram
 
 ROWS_OF_TAGS = {

@@ -6,11 +6,7 @@ import numpy as np
 import pytest
 from discrete_cases import draw_codes, draw_similar, pairwise_loss, penalized_loss
 
-from sklearn_talr.baselines._graph_cuts import (
-    PairwiseBits,
-    best_cut,
-    mutual_blocks,
-)
+from sklearn_talr.baselines._graph_cuts import PairwiseBits, best_cut, mutual_blocks
 
 
 def all_bits(n):

@@ -44,20 +44,35 @@ def test_embeddings_go_on(module, monkeypatch, tmp_path):
     assert bench.STORE.rows() == found
 
 
-@pytest.mark.parametrize("kind", ["npy", "npz", "parquet"])
-def test_own_features(module, monkeypatch, tmp_path, capsys, kind):
-    bench = module("bench_embeddings")
+def write_features(folder, kind):
+    """Features and labels in a file, and what names both."""
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((300, 16)).astype(np.float32), np.arange(300) % 3
-    path, labels = tmp_path / f"mine.{kind}", "y"
+    path, labels = folder / f"mine.{kind}", "y"
     if kind == "npy":
         np.save(path, X)
-        labels = tmp_path / "labels.txt"
+        labels = folder / "labels.txt"
         labels.write_text("\n".join("abc"[i] for i in y))
     elif kind == "npz":
         np.savez(path, X=X, y=y)
     else:
         pd.DataFrame(X).rename(columns=str).assign(y=y).to_parquet(path)
+    return X, y, path, labels
+
+
+@pytest.mark.parametrize("kind", ["npy", "npz", "parquet"])
+def test_own_features_are_read(module, tmp_path, kind):
+    X, y, path, labels = write_features(tmp_path, kind)
+    found, of_found = module("bench_embeddings").read_features(path, labels)
+    places = [np.flatnonzero((row == X).all(axis=1))[0] for row in found]
+    assert sorted(places) == list(range(300))
+    names = y[places] if kind != "npy" else np.array(list("abc"))[y[places]]
+    assert of_found.tolist() == names.tolist()
+
+
+def test_own_features(module, monkeypatch, tmp_path, capsys):
+    bench = module("bench_embeddings")
+    *_, path, labels = write_features(tmp_path, "npy")
     monkeypatch.setattr(bench, "faiss", None)
     monkeypatch.setattr(bench, "SIZES", [2, 4])
     command = ["bench", "--features", str(path), "--labels", str(labels)]

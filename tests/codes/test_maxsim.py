@@ -7,12 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from reference import n_weights_of
 
-from sklearn_talr.codes import (
-    PackedCodes,
-    maxsim_scores,
-    pack_codes,
-    weighted_scores,
-)
+from sklearn_talr.codes import PackedCodes, maxsim_scores, pack_codes, weighted_scores
 from sklearn_talr.codes._scores import TokenSets, token_blocks
 
 

@@ -6,11 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sklearn_talr.codes import (
-    PackedCodes,
-    pack_codes,
-    weighted_scores,
-)
+from sklearn_talr.codes import PackedCodes, pack_codes, weighted_scores
 
 
 def draw(n_codes, n_bits, seed=0):

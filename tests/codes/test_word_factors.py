@@ -7,12 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_talr.codes import PackedCodes, concatenate_codes, weighted_scores
-from sklearn_talr.codes._factors import (
-    CodeFactors,
-    ScoreRule,
-    WordFactors,
-    decode_words,
-)
+from sklearn_talr.codes._factors import CodeFactors, ScoreRule, WordFactors, decode_words
 
 
 def rule_of(seed, n_words, n_features=5):

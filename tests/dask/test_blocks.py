@@ -8,17 +8,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from sklearn_talr import HammingNeighbors, ITQHasher, PrecomputedAffinity
-from sklearn_talr.affinity import (
-    LabelAffinity,
-    SharedLabelAffinity,
-    ThresholdAffinity,
-)
-from sklearn_talr.codes import (
-    PackedCodes,
-    concatenate_codes,
-    pack_codes,
-    weighted_scores,
-)
+from sklearn_talr.affinity import LabelAffinity, SharedLabelAffinity, ThresholdAffinity
+from sklearn_talr.codes import PackedCodes, concatenate_codes, pack_codes, weighted_scores
 from sklearn_talr.dask import (
     encode,
     fit,

@@ -12,13 +12,7 @@ from numpy.testing import assert_array_equal
 
 from sklearn_talr import HammingNeighbors, ITQHasher
 from sklearn_talr.codes import PackedCodes, concatenate_codes
-from sklearn_talr.dask import (
-    encode,
-    hamming_histogram,
-    index,
-    kneighbors,
-    radius_neighbors,
-)
+from sklearn_talr.dask import encode, hamming_histogram, index, kneighbors, radius_neighbors
 from sklearn_talr.histogram import hamming_histogram as count_in_memory
 
 pytestmark = pytest.mark.cluster

@@ -16,10 +16,6 @@ SHOWN = re.findall(
 )
 
 
-def test_there_are_outputs():
-    assert len(SHOWN) == 4
-
-
 @pytest.mark.parametrize(
     ("code", "output"), SHOWN, ids=["embeddings", "labels", "rankings", "length"]
 )

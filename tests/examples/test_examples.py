@@ -19,28 +19,11 @@ from drawn_pictures import DOCS
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 STYLE = mpl.rc_params_from_file(DOCS / "talr.mplstyle", use_default_template=False)
-QUICKSTART = "first_steps/plot_quickstart.py"
-BYTES = "ties_and_metrics/plot_quality_per_byte.py"  # enters methods into BitBudget's table
 METHODS = ("signs", "ITQ", "TALR", "additive")
 
 
-def run_alone(script, folder, paths=()):
-    """Run an example as a user does; returns what it printed."""
-    paths = filter(None, [*map(str, paths), os.environ.get("PYTHONPATH")])
-    result = subprocess.run(
-        [sys.executable, str(EXAMPLES / script)],
-        cwd=folder,
-        env=os.environ | {"MPLBACKEND": "agg", "PYTHONPATH": os.pathsep.join(paths)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert result.returncode == 0, result.stderr
-    return result.stdout
-
-
-def run_here(script, folder):
-    """The same in this process, which has loaded the libraries, and forbids warnings."""
+def run(script, folder):
+    """Run an example as a user does, but without warnings; returns what it printed."""
     threads = torch.get_num_threads()
     printed = io.StringIO()
     with (
@@ -67,7 +50,6 @@ def finished(tmp_path_factory):
     @cache
     def run_once(script):
         folder = tmp_path_factory.mktemp(Path(script).stem)
-        run = run_alone if script in (QUICKSTART, BYTES) else run_here
         return folder, run(script, folder)
 
     return run_once
@@ -76,7 +58,7 @@ def finished(tmp_path_factory):
 @pytest.mark.parametrize(
     ("script", "pictures"),
     [
-        (QUICKSTART, ["quickstart.png"]),
+        ("first_steps/plot_quickstart.py", ["quickstart.png"]),
         ("papers/plot_labelme_protocol.py", ["labelme_protocol.png"]),
         (
             "ties_and_metrics/plot_displays.py",
@@ -92,7 +74,7 @@ def finished(tmp_path_factory):
         ("search/plot_weighted_queries.py", ["weighted_queries.png"]),
         ("search/plot_near_duplicates.py", ["near_duplicates.png", "pairs_found.png"]),
         ("beyond_hashing/plot_grouped_search.py", ["grouped_search.png"]),
-        (BYTES, ["quality_per_byte.png"]),
+        ("ties_and_metrics/plot_quality_per_byte.py", ["quality_per_byte.png"]),
     ],
 )
 def test_example_leaves_its_pictures(script, pictures, finished):
@@ -154,6 +136,7 @@ def test_rescoring_finds_more_than_codes_alone(finished):
     assert float(rows["additive"][0]) > 0.7
 
 
+@pytest.mark.slow  # losses/test_gathering.py has a quick test of both ways
 def test_two_processes_train_one_network(tmp_path):
     """Averaging gradients and DistributedDataParallel are the same thing."""
     root = EXAMPLES.parent

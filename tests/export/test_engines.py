@@ -2,6 +2,7 @@
 
 import sqlite3
 import warnings
+from functools import cache
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,12 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_digits
 
 from sklearn_talr import export
-from sklearn_talr.codes import (
-    PackedCodes,
-    hamming_distances,
-    pack_codes,
-    weighted_scores,
-)
+from sklearn_talr.codes import PackedCodes, hamming_distances, pack_codes, weighted_scores
 from sklearn_talr.hashing import AdditiveHasher, ITQHasher
 from sklearn_talr.neighbors import HammingNeighbors, HashedNeighbors
 
@@ -197,19 +193,30 @@ def test_sql_finds_the_same(n_bits, ids, sql):
     assert found == expected
 
 
-HASHERS = [ITQHasher(20, random_state=0)] + [
-    AdditiveHasher(24 - (size == 1), word_size=size, metric=metric, max_iter=2)
-    for metric in ("cosine", "inner_product", "euclidean")
-    for size in (1, 8)
-]
+@cache
+def scored(metric, word_size, has_ids):
+    """An index by weights, of signs where there is no metric."""
+    how = {"word_size": word_size, "metric": metric, "max_iter": 2, "random_state": 0}
+    hasher = AdditiveHasher(24 - (word_size == 1), **how)
+    hasher = hasher if metric else ITQHasher(20, random_state=0)
+    ids = [f"\t{i:03}" for i in range(300)] if has_ids else None
+    return HashedNeighbors(hasher, query="weights").fit(load_digits().data[:300], ids=ids)
 
 
-@pytest.mark.parametrize("ids", [None, [f"\t{i:03}" for i in range(300)]])
-@pytest.mark.parametrize("hasher", HASHERS)
-def test_sql_scores_what_we_score(hasher, ids, sql):
-    X = load_digits().data[:320]
-    index = HashedNeighbors(hasher.set_params(random_state=0), query="weights")
-    index, X = index.fit(X[:300], ids=ids), X[300:]
+@pytest.mark.parametrize(
+    ("metric", "word_size", "has_ids"),
+    [
+        (None, 1, False),
+        ("cosine", 1, True),
+        ("cosine", 8, False),
+        ("inner_product", 1, False),
+        ("inner_product", 8, True),
+        ("euclidean", 1, True),
+        ("euclidean", 8, False),
+    ],
+)
+def test_sql_scores_what_we_score(metric, word_size, has_ids, sql):
+    index, X = scored(metric, word_size, has_ids), load_digits().data[300:320]
     hasher, codes = index.hasher_, index.codes_
     engine = sql[0] if sql[0] in ("duckdb", "pgvector") else "sqlite_vec"
     ask, weights = load(sql, index, weighted=True), hasher.query_weights(X)

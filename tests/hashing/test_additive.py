@@ -6,13 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_digits
-from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_limits
 
 from sklearn_talr.codes import weighted_scores
-from sklearn_talr.hashing import (
-    AdditiveHasher,
-)
+from sklearn_talr.hashing import AdditiveHasher
 
 METRICS = ["cosine", "inner_product", "euclidean"]
 each_size = pytest.mark.parametrize("word_size", [1, 8])
@@ -21,11 +18,6 @@ each_size = pytest.mark.parametrize("word_size", [1, 8])
 @pytest.fixture(scope="module", name="X")
 def digits_as_float32():
     return load_digits().data[:600].astype(np.float32)
-
-
-@parametrize_with_checks([AdditiveHasher(8), AdditiveHasher(4, metric="euclidean")])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 def true_similarities(queries, X, metric):
@@ -130,24 +122,23 @@ class TestWhereFeaturesLie:
         assert recalls[1] == pytest.approx(recalls[0], abs=0.02)
 
 
-class TestThreads:
-    @pytest.mark.parametrize("metric", METRICS)
-    def test_no_result_depends_on_their_number(self, metric, X, monkeypatch):
-        monkeypatch.setattr("sklearn_talr.hashing._base._BYTES_PER_BLOCK", 65_536)
-        fits = []
-        for n_jobs, n_blas in ((None, 1), (2, 1), (2, 2), (1, 2)):
-            hasher = AdditiveHasher(20, metric=metric, n_jobs=n_jobs, random_state=0)
-            with threadpool_limits(n_blas, user_api="blas"):
-                hasher.partial_fit(X[:400]).partial_fit(X[400:])
-                codes, packed = hasher.transform(X), hasher.encode(X)
-                fits.append(
-                    [hasher.coefs_[0], codes, hasher.query_weights(X), packed.data]
-                    + ([] if packed.terms is None else [packed.terms])
-                    + [hasher.score(X)]
-                )
-        for fit in fits[1:]:
-            for found, expected in zip(fit, fits[0]):
-                assert_array_equal(found, expected)
+@pytest.mark.parametrize("metric", METRICS)
+def test_no_result_depends_on_the_number_of_threads(metric, X, monkeypatch):
+    monkeypatch.setattr("sklearn_talr.hashing._base._BYTES_PER_BLOCK", 65_536)
+    fits = []
+    for n_jobs, n_blas in ((None, 1), (2, 1), (2, 2), (1, 2)):
+        hasher = AdditiveHasher(20, metric=metric, n_jobs=n_jobs, random_state=0)
+        with threadpool_limits(n_blas, user_api="blas"):
+            hasher.partial_fit(X[:400]).partial_fit(X[400:])
+            codes, packed = hasher.transform(X), hasher.encode(X)
+            fits.append(
+                [hasher.coefs_[0], codes, hasher.query_weights(X), packed.data]
+                + ([] if packed.terms is None else [packed.terms])
+                + [hasher.score(X)]
+            )
+    for fit in fits[1:]:
+        for found, expected in zip(fit, fits[0]):
+            assert_array_equal(found, expected)
 
 
 class TestFit:

@@ -16,10 +16,7 @@ from sklearn.utils.estimator_checks import check_array_api_input
 from sklearn_talr import ITQHasher, TALRHasher
 from sklearn_talr.baselines import FastHasher
 from sklearn_talr.codes import PackedCodes, pack_codes
-from sklearn_talr.hashing import (
-    AdditiveHasher,
-    CrossViewHasher,
-)
+from sklearn_talr.hashing import AdditiveHasher, CrossViewHasher
 from sklearn_talr.hashing._base import check_features
 from sklearn_talr.losses import MutualInformationLoss, OrthoHashLoss
 

@@ -1,6 +1,7 @@
 """CrossViewHasher: features and targets of many forms, and odd ones."""
 
 import warnings
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -41,15 +42,20 @@ FORMS = {
 }
 
 
+@cache
+def codes_of_towers(way, seed):
+    hasher = fit(way, teacher=None, random_state=seed)
+    return hasher.transform(WAYS[way][0][0]), hasher.transform_query(queries_of(way))
+
+
 @every_way
 @pytest.mark.parametrize("form", FORMS)
 def test_towers_of_features_of_any_form(way, form, learned):
-    args, kwargs = WAYS[way]
-    params = {"teacher": None, "random_state": learned.seed}
-    hasher, change = fit(way, **params), FORMS[form]
-    expected = hasher.transform(args[0]), hasher.transform_query(queries_of(way))
+    (args, kwargs), change = WAYS[way], FORMS[form]
+    expected = codes_of_towers(way, learned.seed)
     more = kwargs | ({"X_query": change(Q)} if kwargs else {})
-    other = small(**params).fit(change(args[0]), *args[1:], **more)
+    other = small(teacher=None, random_state=learned.seed)
+    other.fit(change(args[0]), *args[1:], **more)
     queries = change(queries_of(way))
     found = other.transform(change(args[0])), other.transform_query(queries)
     learned.error(max(np.mean(a != b) for a, b in zip(found, expected)))
@@ -151,33 +157,31 @@ def test_unjudged_pairs_ignored():
     assert J.nnz > np.count_nonzero(J.toarray())  # and stays as it was
 
 
-class TestFrames:
-    items = pd.DataFrame(X, columns=[f"pixel {i}" for i in range(32)])
-    queries = pd.DataFrame(Q, columns=[f"word {i}" for i in range(32)])
+ITEMS = pd.DataFrame(X, columns=[f"pixel {i}" for i in range(32)])
+QUERIES = pd.DataFrame(Q, columns=[f"word {i}" for i in range(32)])
 
-    @every_variant
-    def test_names_of_both_views(self, variant):
-        hasher = small(**VARIANTS[variant])
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            for targets in ((pd.Series(Y), pd.Series(C)), (J, None)):
-                hasher.fit(self.items, targets[0], X_query=self.queries, y_query=targets[1])
-                hasher.transform(self.items)
-                hasher.transform_query(self.queries)
-                hasher.query_weights(self.queries)
-                hasher.score(
-                    self.items, targets[0], X_query=self.queries, y_query=targets[1]
-                )
-        assert_array_equal(hasher.feature_names_in_, self.items.columns)
-        names = hasher.query_hasher_.feature_names_in_
-        assert_array_equal(names, self.queries.columns)
-        for method, frame in (
-            (hasher.transform, self.queries),
-            (hasher.transform_query, self.items),
-            (hasher.transform_query, self.queries.iloc[:, ::-1]),
-        ):
-            with pytest.raises(ValueError, match=r"feature names should match"):
-                method(frame)
-        with pytest.warns(UserWarning, match=r"does not have valid feature names"):
-            codes = hasher.transform_query(Q)
-        assert_array_equal(codes, hasher.transform_query(self.queries))
+
+@every_variant
+def test_names_of_columns_of_both_views(variant):
+    hasher = small(**VARIANTS[variant])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for targets in ((pd.Series(Y), pd.Series(C)), (J, None)):
+            hasher.fit(ITEMS, targets[0], X_query=QUERIES, y_query=targets[1])
+            hasher.transform(ITEMS)
+            hasher.transform_query(QUERIES)
+            hasher.query_weights(QUERIES)
+            hasher.score(ITEMS, targets[0], X_query=QUERIES, y_query=targets[1])
+    assert_array_equal(hasher.feature_names_in_, ITEMS.columns)
+    names = hasher.query_hasher_.feature_names_in_
+    assert_array_equal(names, QUERIES.columns)
+    for method, frame in (
+        (hasher.transform, QUERIES),
+        (hasher.transform_query, ITEMS),
+        (hasher.transform_query, QUERIES.iloc[:, ::-1]),
+    ):
+        with pytest.raises(ValueError, match=r"feature names should match"):
+            method(frame)
+    with pytest.warns(UserWarning, match=r"does not have valid feature names"):
+        codes = hasher.transform_query(Q)
+    assert_array_equal(codes, hasher.transform_query(QUERIES))

@@ -8,27 +8,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
-from cross_view_cases import (
-    LABELS,
-    LONE_CLASSES,
-    C,
-    J,
-    Q,
-    X,
-    Y,
-    codes_of,
-    fit,
-    small,
-)
+from cross_view_cases import LABELS, LONE_CLASSES, C, J, Q, X, Y, codes_of, fit, small
 from numpy.testing import assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 
-from sklearn_talr.affinity import (
-    LabelAffinity,
-)
-from sklearn_talr.losses import (
-    DCMHLoss,
-)
+from sklearn_talr.affinity import LabelAffinity
+from sklearn_talr.losses import DCMHLoss
 
 pytestmark = LONE_CLASSES
 
@@ -153,18 +138,17 @@ def interrupt_step(monkeypatch, number):
     monkeypatch.setattr(torch.Tensor, "backward", interrupted)
 
 
-class TestInterrupts:
-    def test_the_last_epoch_is_kept(self, monkeypatch):
-        """Of three steps each; the third is broken off, sooner or later."""
-        codes = []
-        for step in (7, 8, 9):
-            with monkeypatch.context() as patch:
-                interrupt_step(patch, step)
-                with warnings.catch_warnings(record=True) as caught:
-                    warnings.simplefilter("always", ConvergenceWarning)
-                    hasher = fit("labels", batch_size=20, max_iter=6)
-            assert "2 of 6 epochs" in str(caught[0].message)
-            assert hasher.n_iter_ == len(hasher.loss_curve_) == 2
-            codes.append(np.hstack(codes_of(hasher, "labels")[1:]))
-        assert_array_equal(codes[0], codes[1])
-        assert_array_equal(codes[0], codes[2])
+def test_the_last_epoch_before_an_interrupt_is_kept(monkeypatch):
+    """Of three steps each; the third is broken off, sooner or later."""
+    codes = []
+    for step in (7, 8, 9):
+        with monkeypatch.context() as patch:
+            interrupt_step(patch, step)
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always", ConvergenceWarning)
+                hasher = fit("labels", batch_size=20, max_iter=6)
+        assert "2 of 6 epochs" in str(caught[0].message)
+        assert hasher.n_iter_ == len(hasher.loss_curve_) == 2
+        codes.append(np.hstack(codes_of(hasher, "labels")[1:]))
+    assert_array_equal(codes[0], codes[1])
+    assert_array_equal(codes[0], codes[2])

@@ -6,11 +6,7 @@ import scipy.sparse as sp
 from sklearn.decomposition import PCA
 
 from sklearn_talr.hashing import ITQHasher, _linear
-from sklearn_talr.hashing._linear import (
-    centered_projection,
-    itq_projection,
-    pca_projection,
-)
+from sklearn_talr.hashing._linear import centered_projection, itq_projection, pca_projection
 
 
 @pytest.fixture(scope="module")

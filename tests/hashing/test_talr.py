@@ -12,10 +12,7 @@ from sklearn_talr.affinity import ThresholdAffinity
 from sklearn_talr.histogram import hamming_histogram
 from sklearn_talr.losses import AveragePrecisionLoss, NDCGLoss, TieAwareLoss
 from sklearn_talr.measures import AP, P, nDCG
-from sklearn_talr.metrics import (
-    tie_aware_average_precision_score,
-    tie_aware_ndcg_score,
-)
+from sklearn_talr.metrics import tie_aware_average_precision_score, tie_aware_ndcg_score
 
 
 def test_a_measure_is_a_name_or_a_value(few_digits):
@@ -94,12 +91,7 @@ _shared.levels_ = range(6)
 
 @pytest.mark.parametrize(
     ("measure", "layers"),
-    [
-        (MEASURES[0], ()),
-        (MEASURES[1], (32,)),
-        (MEASURES[2], (32,)),
-        (MEASURES[3], ()),
-    ],
+    [(MEASURES[0], ()), (MEASURES[1], (32,)), (MEASURES[2], (32,)), (MEASURES[3], ())],
 )
 def test_training_beats_its_start(few_digits, measure, layers, learned):
     X, y = few_digits
@@ -113,10 +105,7 @@ def test_training_beats_its_start(few_digits, measure, layers, learned):
 
 @pytest.mark.parametrize(
     ("measure", "metric"),
-    [
-        (MEASURES[1], tie_aware_average_precision_score),
-        (MEASURES[2], tie_aware_ndcg_score),
-    ],
+    [(MEASURES[1], tie_aware_average_precision_score), (MEASURES[2], tie_aware_ndcg_score)],
 )
 def test_score_is_the_measure(few_digits, measure, metric):
     X, _ = few_digits

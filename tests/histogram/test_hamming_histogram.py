@@ -142,7 +142,7 @@ def test_a_sample_with_two_codes_is_left_out_where_its_two_codes_put_it(name):
 @pytest.mark.parametrize("n_classes", [4, 300])
 def test_repeated_codes_are_counted_with_weights(n_classes, n_bits, exclude_self):
     rng = np.random.default_rng(2)
-    codes, y = learned_codes(rng, 200, n_bits, 25), rng.integers(n_classes, size=200)
+    codes, y = learned_codes(rng, 100, n_bits, 12), rng.integers(n_classes, size=100)
     arguments = codes, codes, LabelAffinity(), y, y
     histogram = hamming_histogram(*arguments, exclude_self=exclude_self)
     assert_counts(histogram, codes, codes, (y[:, None] == y) * 1, exclude_self)
@@ -207,10 +207,7 @@ def test_database_order_changes_nothing():
     ("sizes", "message"),
     [
         ((4, 5, 3, 5), "query_codes and y_query must have equal length, got 4 and 3"),
-        (
-            (4, 5, 4, 6),
-            "database_codes and y_database must have equal length, got 5 and 6",
-        ),
+        ((4, 5, 4, 6), "database_codes and y_database must have equal length, got 5 and 6"),
     ],
 )
 def test_mismatched_lengths_name_the_argument(sizes, message):

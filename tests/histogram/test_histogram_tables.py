@@ -96,8 +96,7 @@ def test_a_table_of_scores_has_a_column_for_each_tie():
     table = RankingHistogram.from_scores(y_true, y_score)
     assert_array_equal(table.levels, [0, 1, 2])
     assert_array_equal(
-        table.counts,
-        [[[0, 1, 1], [1, 0, 0], [0, 1, 0]], [[3, 0, 0], [1, 0, 0], [0, 0, 0]]],
+        table.counts, [[[0, 1, 1], [1, 0, 0], [0, 1, 0]], [[3, 0, 0], [1, 0, 0], [0, 0, 0]]]
     )
     assert type(HammingHistogram.from_scores(y_true, y_score)) is RankingHistogram
 

@@ -17,12 +17,11 @@ from sklearn_talr.inference._means import (
 
 
 def slow_interval(values, n_resamples, seed, strata, level=0.95):
-    """Quantiles of means of samples, one sample and one stratum at a time."""
-    rng = np.random.default_rng(seed)
-    n, means = len(values), []
+    """Quantiles of means of samples, one stratum at a time."""
+    rng, n = np.random.default_rng(seed), len(values)
     groups = [values[strata == label] for label in np.unique(strata)]
-    for _ in range(n_resamples):
-        means.append(sum(rng.choice(group, len(group)).sum() for group in groups) / n)
+    drawn = [rng.choice(group, (n_resamples, len(group))) for group in groups]
+    means = sum(of_group.sum(axis=1) for of_group in drawn) / n
     of_mean = np.sqrt(sum(len(g) * g.var(ddof=1) for g in groups)) / n
     of_samples = np.sqrt(sum(len(g) * g.var() for g in groups)) / n
     deviate = stats.t.ppf((1 + level) / 2, n - len(groups)) * of_mean / of_samples

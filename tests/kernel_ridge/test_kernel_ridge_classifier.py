@@ -21,8 +21,8 @@ KERNELS = ["rbf", "cosine", "linear"]
 @parametrize_with_checks(
     [
         KernelRidgeClassifierCV(),
-        KernelRidgeClassifierCV(n_components=8),
-        KernelRidgeClassifierCV("linear"),
+        KernelRidgeClassifierCV(n_components=8, gammas=[0.1], alphas=[1.0]),
+        KernelRidgeClassifierCV("linear", alphas=[1.0]),
     ]
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
@@ -203,21 +203,18 @@ class TestLayouts:
         assert not hasattr(classifier, "feature_names_in_")
 
 
-class TestClassWeights:
-    def test_are_weights_of_samples(self, histograms, labels):
-        X, y = histograms
-        given = np.linspace(0.5, 1.5, 150)
-        found = classifier_of("rbf", class_weight={0: 3, 2: 0.5}).fit_predict_proba(
-            X, y, given
-        )
-        by_hand = given * np.array([3, 1, 0.5])[y]
-        expected = classifier_of("rbf").fit_predict_proba(X, y, by_hand)
-        assert_array_equal(found, expected)
-        found = classifier_of("rbf", class_weight="balanced").fit_predict_proba(X, labels)
-        shares = labels.mean(axis=0)
-        by_hand = np.prod(np.where(labels, 0.5 / shares, 0.5 / (1 - shares)), axis=1)
-        expected = classifier_of("rbf").fit_predict_proba(X, labels, by_hand)
-        assert_allclose(found, expected, rtol=0, atol=1e-5)
+def test_class_weights_are_weights_of_samples(histograms, labels):
+    X, y = histograms
+    given = np.linspace(0.5, 1.5, 150)
+    found = classifier_of("rbf", class_weight={0: 3, 2: 0.5}).fit_predict_proba(X, y, given)
+    by_hand = given * np.array([3, 1, 0.5])[y]
+    expected = classifier_of("rbf").fit_predict_proba(X, y, by_hand)
+    assert_array_equal(found, expected)
+    found = classifier_of("rbf", class_weight="balanced").fit_predict_proba(X, labels)
+    shares = labels.mean(axis=0)
+    by_hand = np.prod(np.where(labels, 0.5 / shares, 0.5 / (1 - shares)), axis=1)
+    expected = classifier_of("rbf").fit_predict_proba(X, labels, by_hand)
+    assert_allclose(found, expected, rtol=0, atol=1e-5)
 
 
 class TestRandomness:
@@ -261,8 +258,10 @@ class TestRandomness:
 
 
 def test_nothing_is_drawn_up_to_2000_samples(monkeypatch):
+    assert _model._N_SEARCHED == 2000
+    monkeypatch.setattr(_model, "_N_SEARCHED", 400)
     monkeypatch.setattr(_model, "_N_JUDGED", 50)  # another limit, of components alone
-    X = np.random.default_rng(0).normal(size=(2000, 2))
+    X = np.random.default_rng(0).normal(size=(400, 2))
     y, given = (X[:, 0] + X[:, 1] ** 2 > 1).astype(int), {"alphas": [0.1, 1.0]}
     one, two = (KernelRidgeClassifierCV(random_state=s, **given) for s in (0, None))
     assert_array_equal(one.fit_predict_proba(X, y), two.fit_predict_proba(X, y))

@@ -69,11 +69,7 @@ REFUSALS = {
         (X, np.array([*"ab" * 14, "a", None])),
         "^y contains NaT, None",
     ),
-    "pandas' NA": (
-        {},
-        (X, pd.Series([*"ab" * 14, "a", pd.NA])),
-        "^y contains NaT",
-    ),
+    "pandas' NA": ({}, (X, pd.Series([*"ab" * 14, "a", pd.NA])), "^y contains NaT"),
     "columns of classes": (
         {},
         (X, np.column_stack([y, y])),

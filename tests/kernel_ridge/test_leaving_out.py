@@ -152,8 +152,7 @@ class TestOfTheClassifier:
                 scores[i] = classifier.temperature_ * logits
         return np.array(scores)
 
-    @pytest.mark.parametrize("weighted", [False, True])
-    @pytest.mark.parametrize("grouped", [False, True])
+    @pytest.mark.parametrize(("weighted", "grouped"), [(False, True), (True, False)])
     def test_classes(self, classifier, data, weighted, grouped):
         X, y, parts = data
         params = {}

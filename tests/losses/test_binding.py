@@ -9,11 +9,7 @@ from hashers import MEASURES, loss_of
 from sklearn_talr import PrecomputedAffinity
 from sklearn_talr.affinity import LabelAffinity, SharedLabelAffinity, ThresholdAffinity
 from sklearn_talr.hashing import CrossViewHasher, TALRHasher
-from sklearn_talr.losses import (
-    NDCGLoss,
-    TieAwareLoss,
-    _base,
-)
+from sklearn_talr.losses import NDCGLoss, TieAwareLoss, _base
 from sklearn_talr.losses._base import levels_of_pairs
 
 rng = np.random.default_rng(0)

@@ -7,11 +7,7 @@ from numpy.random import RandomState
 from sklearn_talr.affinity import LabelAffinity, SharedLabelAffinity
 from sklearn_talr.hashing import TALRHasher
 from sklearn_talr.losses import OrthoHashLoss, _classes
-from sklearn_talr.losses._classes import (
-    class_memberships,
-    draw_class_codes,
-    majority_codes,
-)
+from sklearn_talr.losses._classes import class_memberships, draw_class_codes, majority_codes
 
 
 def codes_of_classes(n_classes, n_bits, seed=0):

@@ -11,10 +11,11 @@ from torch.nn.parallel import DistributedDataParallel
 from sklearn_talr.losses import TieAwareLoss
 
 N_RANKS, N_BITS = 2, 6
-SIZES = [(7, 7), (9, 4), (8, 0)]
+# Rows of each rank, in a type
+BATCHES = [((7, 7), torch.float64), ((9, 4), torch.float32), ((8, 0), torch.float64)]
 KINDS = ["labels", "indicators", "levels", "database"]
 TOLERANCE = {torch.float64: 1e-12, torch.float32: 1e-6}
-CASES = list(product(MEASURES, KINDS, SIZES, TOLERANCE))
+CASES = [(*case, *batch) for *case, batch in product(MEASURES, KINDS, BATCHES)]
 
 
 def draw(kind, sizes, dtype):
@@ -76,7 +77,6 @@ def in_half_precision(rank):
 
 
 def work(rank, folder):
-    torch.set_num_threads(1)
     dist.init_process_group(
         "gloo", init_method=f"file://{folder}/store", rank=rank, world_size=N_RANKS
     )
@@ -86,16 +86,26 @@ def work(rank, folder):
         "bit dropout": with_bit_dropout(rank),
         "half": in_half_precision(rank),
     }
-    torch.save(found, folder / f"{rank}.pt")
     dist.destroy_process_group()
+    return found
+
+
+def work_of_the_other(_, folder):
+    torch.set_num_threads(1)
+    torch.save(work(1, folder), folder / "other.pt")
 
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory):
-    """What each of two processes has found."""
+    """What each of two processes has found, of which this is one."""
     folder = tmp_path_factory.mktemp("group")
-    torch.multiprocessing.spawn(work, (folder,), nprocs=N_RANKS)
-    return [torch.load(folder / f"{rank}.pt") for rank in range(N_RANKS)]
+    other = torch.multiprocessing.spawn(
+        work_of_the_other, (folder,), join=False, daemon=True
+    )
+    with torch.random.fork_rng():
+        own = work(0, folder)
+    other.join()
+    return [own, torch.load(folder / "other.pt")]
 
 
 @pytest.mark.parametrize("measure", MEASURES, ids=name_of)

@@ -12,11 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_talr.codes import pack_codes
 from sklearn_talr.histogram import HammingHistogram, RankingHistogram, hamming_histogram
-from sklearn_talr.metrics import (
-    pair_precision,
-    pair_recall,
-    radius_at_precision,
-)
+from sklearn_talr.metrics import pair_precision, pair_recall, radius_at_precision
 
 BY_RADIUS = [pair_precision, pair_recall]
 

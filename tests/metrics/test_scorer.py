@@ -22,10 +22,7 @@ from sklearn_talr.affinity import (
 )
 from sklearn_talr.hashing import LSHHasher, TALRHasher
 from sklearn_talr.measures import nDCG
-from sklearn_talr.metrics import (
-    make_retrieval_scorer,
-    tie_aware_ndcg_score,
-)
+from sklearn_talr.metrics import make_retrieval_scorer, tie_aware_ndcg_score
 
 N_SAMPLES = 48
 RNG = np.random.default_rng(0)
@@ -159,10 +156,7 @@ def test_a_pickled_scorer_scores_the_same(database):
         ({"measure": "Judged@5"}, "Judged@5 is a measure of runs"),
         ({"measure": "AP@0"}, "the cutoff of AP must be a positive integer"),
         ({"measure": []}, "measures must name at least one measure"),
-        (
-            {"measure": 'AP(denominator="k")'},
-            "AP: denominator must be 'relevant'",
-        ),
+        ({"measure": 'AP(denominator="k")'}, "AP: denominator must be 'relevant'"),
         ({"zero_division": "skip"}, "'zero_division' parameter of make_retrieval_scorer"),
         ({"database": "train"}, "database must be 'rest' or a tuple"),
         ({"database": (X,)}, "database must be 'rest' or a tuple"),

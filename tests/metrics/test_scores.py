@@ -47,7 +47,7 @@ def random_problem(seed, n_queries=20, n_items=60, n_scores=12):
     return y_true, rng.integers(0, n_scores, y_true.shape) / 4 - 1.0
 
 
-@settings(deadline=None, max_examples=120)
+@settings(deadline=None, max_examples=60)
 @given(problem=small_problems())
 def test_score_equals_the_mean_over_tie_orders(problem):
     affinity, score, k = problem
@@ -82,9 +82,6 @@ def test_several_cutoffs_equal_one_at_a_time():
         assert isinstance(several, np.ndarray)
         alone = [score(k=k, sample_weight=weights) for k in (2, 9)]
         assert_allclose(several, alone, rtol=1e-14, err_msg=f"{metric}, {params}")
-        rows = score(k=[2, 9], average=False)
-        assert rows.shape == (20, 2)
-        assert_array_equal(np.isnan(rows).all(axis=1), np.arange(20) == 4)
 
 
 @pytest.mark.parametrize("k", [None, 1, 13, 100])

@@ -10,10 +10,7 @@ from neighbor_cases import ONE_CODE, order_of
 from numpy.testing import assert_array_equal
 from reference import n_weights_of, wanted_bits
 
-from sklearn_talr.neighbors import (
-    HammingNeighbors,
-    WeightedHammingNeighbors,
-)
+from sklearn_talr.neighbors import HammingNeighbors, WeightedHammingNeighbors
 
 pytestmark = pytest.mark.filterwarnings(f"ignore:{ONE_CODE}")
 SHARED, EACH = ["indices", "mask"], ["lists", "masks", "csr"]

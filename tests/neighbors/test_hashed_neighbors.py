@@ -39,7 +39,7 @@ OF_BYTES = clone(ADDITIVE).set_params(word_size=8, metric="inner_product")
 @parametrize_with_checks(
     [
         HashedNeighbors(ITQHasher(8, random_state=0)),
-        HashedNeighbors(AdditiveHasher(8, random_state=0), n_rescored=20),
+        HashedNeighbors(AdditiveHasher(8, max_iter=1, random_state=0), n_rescored=20),
         HashedNeighbors(make_pipeline(StandardScaler(), LSHHasher(8, random_state=0))),
     ]
 )
@@ -377,10 +377,7 @@ class TestFiles:
         hasher = TALRHasher(8, module=torch.nn.Linear(64, 8), max_iter=1)
         for estimator, name in (
             (hasher, "module"),
-            (
-                make_pipeline(StandardScaler(), hasher),
-                "talrhasher__module",
-            ),
+            (make_pipeline(StandardScaler(), hasher), "talrhasher__module"),
         ):
             features = X[:100].astype(np.float32)
             index = HashedNeighbors(estimator).fit(features, Y[:100])

@@ -63,7 +63,7 @@ def test_folds_hold_out_queries_in_groups():
         clone(ranker).fit(Q[train], J[train]).score(Q[test], J[test])
         for train, test in cv.split(Q, groups=groups)
     ]
-    how = {"groups": groups, "cv": cv, "n_jobs": 2}
+    how = {"groups": groups, "cv": cv}
     assert_array_equal(cross_val_score(ranker, Q, J.toarray(), **how), expected)
     for judgments in (J.T, J.T.toarray()):
         by_number = ItemRanker(TwoViews(), X, judgments)

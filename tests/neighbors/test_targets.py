@@ -19,9 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn_talr import PrecomputedAffinity, TALRHasher
 from sklearn_talr.histogram import hamming_histogram
 from sklearn_talr.measures import AP, Success, parse_measure
-from sklearn_talr.metrics import (
-    tie_aware_average_precision_score,
-)
+from sklearn_talr.metrics import tie_aware_average_precision_score
 from sklearn_talr.neighbors import HammingNeighbors
 
 

@@ -85,10 +85,7 @@ def test_whatever_came_and_went_is_searched_as_all_pairs_are(seed, tmp_path):
         weights[:, 0] = -np.abs(weights[:, 0])
     weights = weights.astype(np.float32)
     expected = slow_distances(weights.astype(float), bits, packed.terms)
-    neighbors, n_given = (
-        Weighted(n_jobs=int(rng.integers(1, 3))).fit(packed[:30]),
-        30,
-    )
+    neighbors, n_given = (Weighted(n_jobs=int(rng.integers(1, 3))).fit(packed[:30]), 30)
     while n_given < 150:
         new = int(rng.integers(1, 60))
         neighbors.partial_fit(packed[n_given : n_given + new])

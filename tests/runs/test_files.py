@@ -52,34 +52,29 @@ def test_a_file_has_what_was_written(tmp_path):
     assert read_qrels(str(tmp_path / "qrels")).to_dict() == qrels
 
 
-@pytest.mark.parametrize(
-    "write",
-    [
-        lambda path, text: path.write_text(text.replace("\n", "\r\n"), newline=""),
-        lambda path, text: path.write_text(text.replace(" ", "\t")),
-        lambda path, text: path.write_text(text.replace(" ", " \t  ")),
-        lambda path, text: path.write_text("\n\n" + text.replace("\n", "  \n\n")),
-        lambda path, text: path.write_text(text.rstrip("\n")),
-        lambda path, text: path.write_bytes(gzip.compress(text.encode())),
-        lambda path, text: path.write_text(text, encoding="utf-8-sig"),
-        lambda path, text: path.write_bytes(gzip.compress(text.encode("utf-8-sig"))),
-        lambda path, text: path.write_text(text.replace("\nq2", "\n\ufeffq2")),
-    ],
-    ids=[
-        "crlf",
-        "tabs",
-        "many blanks",
-        "blank lines",
-        "no last newline",
-        "gzip",
-        "byte-order mark",
-        "byte-order mark in gzip",
-        "two files put together",
-    ],
-)
-def test_forms_of_files(write, tmp_path):
-    write(tmp_path / "run", RUN)
-    write(tmp_path / "qrels", QRELS)
+FORMS = {
+    "crlf": lambda path, text: path.write_text(text.replace("\n", "\r\n"), newline=""),
+    "tabs": lambda path, text: path.write_text(text.replace(" ", "\t")),
+    "many blanks": lambda path, text: path.write_text(text.replace(" ", " \t  ")),
+    "blank lines": lambda path, text: path.write_text(
+        "\n\n" + text.replace("\n", "  \n\n")
+    ),
+    "no last newline": lambda path, text: path.write_text(text.rstrip("\n")),
+    "gzip": lambda path, text: path.write_bytes(gzip.compress(text.encode())),
+    "byte-order mark": lambda path, text: path.write_text(text, encoding="utf-8-sig"),
+    "byte-order mark in gzip": lambda path, text: path.write_bytes(
+        gzip.compress(text.encode("utf-8-sig"))
+    ),
+    "two files put together": lambda path, text: path.write_text(
+        text.replace("\nq2", "\n\ufeffq2")
+    ),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_forms_of_files(form, tmp_path):
+    FORMS[form](tmp_path / "run", RUN)
+    FORMS[form](tmp_path / "qrels", QRELS)
     run = {"q1": {"d1": 2.5, "d2": 1.5}, "q2": {"d1": -1e-3}}
     assert read_run(tmp_path / "run").to_dict() == run
     qrels = {"q1": {"d1": 1, "d2": 0}, "q2": {"d1": -2}}

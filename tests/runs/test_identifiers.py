@@ -33,15 +33,3 @@ def test_bytes_that_are_no_text_tie_in_the_order_of_bytes():
     assert documents != sorted(documents)
     run = Run({"q": dict.fromkeys(documents, 1.0)})
     assert list(run.to_dict()["q"]) == documents[::-1]
-
-
-READ = """
-import pickle
-import sys
-from sklearn_talr.runs import evaluate_run
-
-with open(sys.argv[1], "rb") as file:
-    qrels, run = pickle.load(file)
-evaluation = evaluate_run(qrels, run, ["AP", "nDCG@10"])
-print(evaluation.to_dict(per_query=True))
-"""

@@ -50,8 +50,7 @@ def test_two_grades_are_two_classes():
     _, y, groups = draw()
     scores = np.random.default_rng(0).normal(size=len(y))
     for found, expected in zip(
-        GradedRisk(3 * (y > 1), groups)(scores),
-        RankingRisk(y > 1, groups, "ndcg")(scores),
+        GradedRisk(3 * (y > 1), groups)(scores), RankingRisk(y > 1, groups, "ndcg")(scores)
     ):
         assert_allclose(found, expected, atol=1e-15)
 

@@ -107,8 +107,7 @@ def test_losses_of_the_example_of_the_paper():
 
 @pytest.mark.parametrize("loss", LOSSES)
 @given(
-    n_positive=st.integers(1, 8),
-    ranks=st.lists(st.integers(0, 7), min_size=1, max_size=12),
+    n_positive=st.integers(1, 8), ranks=st.lists(st.integers(0, 7), min_size=1, max_size=12)
 )
 @settings(max_examples=60, deadline=None)
 def test_loss_of_a_ranking_is_that_of_the_metric(loss, n_positive, ranks):

@@ -288,21 +288,18 @@ def test_sparse_single_precision_and_integers(loss, noisy):
     assert single.coef_.dtype == np.float32
 
 
-class TestThreads:
-    """The coefficients are those of one thread, whatever BLAS is given."""
-
-    @pytest.mark.parametrize("loss", ["average_precision", "zero_one"])
-    def test_coefficients_bit_for_bit(self, loss):
-        rng = np.random.default_rng(0)
-        X = rng.standard_normal((3000, 200), dtype=np.float32)
-        y = X[:, 0] + X[:, 1] > 2 * rng.standard_normal(3000) + 1
-        fits = []
-        for n_threads in (1, 2):
-            with threadpool_limits(n_threads, user_api="blas"):
-                svc = RankingSVC(loss, C=1e-3, tol=0.05).fit(X, y)
-                fits.append((svc.coef_, svc.intercept_, svc.decision_function(X)))
-        for one, two in zip(*fits):
-            assert_array_equal(one, two)
+@pytest.mark.parametrize("loss", ["average_precision", "zero_one"])
+def test_coefficients_are_those_of_one_thread_bit_for_bit(loss):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((3000, 200), dtype=np.float32)
+    y = X[:, 0] + X[:, 1] > 2 * rng.standard_normal(3000) + 1
+    fits = []
+    for n_threads in (1, 2):
+        with threadpool_limits(n_threads, user_api="blas"):
+            svc = RankingSVC(loss, C=1e-3, tol=0.05).fit(X, y)
+            fits.append((svc.coef_, svc.intercept_, svc.decision_function(X)))
+    for one, two in zip(*fits):
+        assert_array_equal(one, two)
 
 
 class TestThreshold:

@@ -10,10 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from sklearn_talr import ClassProbabilities, CrossViewHasher, TALRHasher
-from sklearn_talr.affinity import (
-    LabelAffinity,
-    ThresholdAffinity,
-)
+from sklearn_talr.affinity import LabelAffinity, ThresholdAffinity
 from sklearn_talr.hashing._settings import check_data, settings_of
 from sklearn_talr.hashing._training import split_samples
 from sklearn_talr.losses import DPSHLoss
@@ -46,9 +43,10 @@ class TestBatches:
         X, labels, new = many
         codes = {}
         for form, (affinity, y) in forms_of(labels).items():
-            hasher = TALRHasher(16, affinity=affinity, max_iter=40, random_state=0)
+            hasher = TALRHasher(16, affinity=affinity, max_iter=5, random_state=0)
             codes[form] = hasher.fit(X, y).transform(X)
             np.testing.assert_array_equal(codes[form], codes["labels"], err_msg=form)
+        hasher = TALRHasher(16, max_iter=40, random_state=0)
         score = hasher.fit(X, labels).score(new, labels)
         chance = (N_ROWS - 1) / (len(labels) - 1)
         assert score > 30 * chance
@@ -66,13 +64,13 @@ class TestBatches:
     @pytest.mark.filterwarnings("ignore:Training has lowered")  # losses blind to ranks
     def test_serve_all_losses_and_functions(self, many, params):
         X, labels, new = many
-        hasher = TALRHasher(16, max_iter=40, random_state=0, **params).fit(X, labels)
+        hasher = TALRHasher(16, max_iter=15, random_state=0, **params).fit(X, labels)
         assert hasher.score(new, labels) > 10 * (N_ROWS - 1) / (len(labels) - 1)
 
     def test_own_affinity_and_near_quantities(self, many):
         X, labels, new = many
         affinity = ThresholdAffinity(quantiles=(0.002,), levels=(1,))
-        hasher = TALRHasher(16, affinity=affinity, max_iter=40, random_state=0)
+        hasher = TALRHasher(16, affinity=affinity, max_iter=20, random_state=0)
         hasher.fit(X, labels / 7.0)  # three of 300 classes are near
         assert hasher.score(new, labels / 7.0) > 10 * 0.002
 
@@ -116,7 +114,7 @@ class TestBatches:
     def test_chunks(self, many):
         X, labels, new = many
         hasher = TALRHasher(16, random_state=0)
-        for _ in range(25):
+        for _ in range(15):
             for rows in np.array_split(np.arange(len(X)), 3):
                 hasher.partial_fit(X[rows], labels[rows])
         assert hasher.score(new, labels) > 20 * (N_ROWS - 1) / (len(labels) - 1)
@@ -141,50 +139,52 @@ class TestWarnings:
 class TestTeacher:
     def test_refuses_tables_that_take_gigabytes(self, monkeypatch, many):
         monkeypatch.setattr(
-            "sklearn_talr.hashing._class_probabilities._MOST_CELLS", 1200 * 300 - 1
+            "sklearn_talr.hashing._class_probabilities._MOST_CELLS", 200 * 50 - 1
         )
-        with pytest.raises(ValueError, match=r"300 classes .* TALRHasher"):
-            ClassProbabilities().fit(many[0], many[1])
-        ClassProbabilities().fit(many[0], many[1] // 2)
-        with pytest.raises(ValueError, match=r"300 classes .* teacher=None"):
-            CrossViewHasher().fit(many[0], many[1])
+        X, y = many[0][:200], many[1][:200]
+        with pytest.raises(ValueError, match=r"50 classes .* TALRHasher"):
+            ClassProbabilities().fit(X, y)
+        ClassProbabilities().fit(X, np.minimum(y, 48))
+        with pytest.raises(ValueError, match=r"50 classes .* teacher=None"):
+            CrossViewHasher().fit(X, y)
         monkeypatch.setattr("sklearn_talr.hashing._class_probabilities._MOST_CELLS", 1)
-        ClassProbabilities(LogisticRegression(C=1e-3)).fit(many[0][:40], many[1][:40])
+        ClassProbabilities(LogisticRegression(C=1e-3)).fit(X[:40], y[:40])
 
     def test_names_ten_classes_of_one_row(self, many):
-        y = many[1].copy()
+        X, y = many[0][:200], many[1][:200].copy()
         y[:40:2] = 1000 + np.arange(20)
-        expected = r"20 of 320 classes .* \(1000, .*, 1009, \.\.\.\) are in one sample"
+        expected = r"20 of 70 classes .* \(1000, .*, 1009, \.\.\.\) are in one sample"
         with pytest.warns(UserWarning, match=expected):
-            ClassProbabilities().fit_transform(many[0], y)
+            ClassProbabilities().fit_transform(X, y)
 
 
-class TestEpochs:
-    @pytest.mark.parametrize(
-        ("n_samples", "epochs"), [(50, 100), (20_000, 100), (200_000, 11), (10**7, 1)]
-    )
-    def test_make_enough_steps(self, n_samples, epochs):
-        X, y = np.zeros((n_samples, 1)), np.arange(n_samples) % 10
-        X[0] = 1
-        assert settings_for(TALRHasher(), X, y).max_iter == epochs
-        assert settings_for(TALRHasher(max_iter=7), X, y).max_iter == 7
+@pytest.mark.parametrize(
+    ("n_samples", "epochs"), [(50, 100), (20_000, 100), (200_000, 11), (2_100_000, 1)]
+)
+def test_epochs_make_enough_steps(n_samples, epochs):
+    X, y = np.zeros((n_samples, 1)), np.arange(n_samples) % 10
+    X[0] = 1
+    assert settings_for(TALRHasher(), X, y).max_iter == epochs
+    assert settings_for(TALRHasher(max_iter=7), X, y).max_iter == 7
 
 
 class TestScales:
     @pytest.mark.parametrize("params", [{}, {"hidden_layer_sizes": 32}])
     def test_a_column_of_noise_does_not_matter(self, digits, params):
-        X, y = digits
+        X, y = digits[0][:900], digits[1][:900]
         noise = 1000 * X.std() * np.random.default_rng(0).normal(size=(len(X), 1))
         scores = []
         for rows in (X, np.hstack([X, noise]), sp.csr_array(np.hstack([X, noise]))):
-            hasher = TALRHasher(32, max_iter=30, random_state=0, **params)
-            scores.append(hasher.fit(rows[:800], y[:800]).score(rows[800:], y[800:]))
+            hasher = TALRHasher(16, max_iter=20, random_state=0, **params)
+            scores.append(hasher.fit(rows[:500], y[:500]).score(rows[500:], y[500:]))
         assert min(scores[1:]) > 0.9 * scores[0]
-        two = make_pipeline(ClassProbabilities(), hasher).fit(rows[:800].toarray(), y[:800])
-        assert two.score(rows[800:].toarray(), y[800:]) > 0.9
+        if params:
+            return
+        two = make_pipeline(ClassProbabilities(), hasher).fit(rows[:500].toarray(), y[:500])
+        assert two.score(rows[500:].toarray(), y[500:]) > 0.75
 
     def test_nor_does_one_of_either_view(self, digits):
-        X, y = digits
+        X, y = digits[0][:900], digits[1][:900]
         noise = 3000 * np.random.default_rng(0).normal(size=(len(X), 2))
         items, queries = X[:, :32], X[:, 32:]
         scores = []
@@ -192,9 +192,9 @@ class TestScales:
             for n in (0, 1):
                 A = np.hstack([items, noise[:, :n]])
                 B = np.hstack([queries, noise[:, 1 : 1 + n]])
-                hasher = CrossViewHasher(32, teacher=teacher, max_iter=20, random_state=0)
-                hasher.fit(A[:800], y[:800], X_query=B[:800], y_query=y[:800])
-                score = hasher.score(A[800:], y[800:], X_query=B[800:], y_query=y[800:])
+                hasher = CrossViewHasher(16, teacher=teacher, max_iter=20, random_state=0)
+                hasher.fit(A[:500], y[:500], X_query=B[:500], y_query=y[:500])
+                score = hasher.score(A[500:], y[500:], X_query=B[500:], y_query=y[500:])
                 scores.append(score)
         assert scores[1] > 0.9 * scores[0]
         assert scores[3] > 0.9 * scores[2]

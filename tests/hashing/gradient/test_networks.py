@@ -16,6 +16,8 @@ from sklearn_talr.histogram import hamming_histogram
 from sklearn_talr.losses import TieAwareLoss
 
 N_BITS, N_EPOCHS = 32, 12
+# Of networks of three kinds one tells each time whether the defaults train
+SLOWLY = partial(pytest.param, marks=pytest.mark.slow)
 
 
 @pytest.fixture(autouse=True)
@@ -38,6 +40,9 @@ def convolutional(normalize):
         nn.Flatten(),
         nn.Linear(128, N_BITS),
     )
+
+
+PLAIN, NORMALIZED = (partial(convolutional, normalize) for normalize in (False, True))
 
 
 class Attention(nn.Module):
@@ -81,7 +86,7 @@ def score(network, X, y):
 
 @pytest.mark.parametrize(
     "make",
-    [partial(convolutional, False), partial(convolutional, True), Attention],
+    [SLOWLY(PLAIN), NORMALIZED, SLOWLY(Attention)],
     ids=["convolutions", "normalized", "attention"],
 )
 def test_defaults_are_no_worse_than_a_loop_by_hand(digits, make, learned):

@@ -8,11 +8,7 @@ from sklearn_talr import TALRHasher
 from sklearn_talr.affinity import LabelAffinity, ThresholdAffinity
 from sklearn_talr.hashing import _settings
 from sklearn_talr.hashing._settings import TrainingData
-from sklearn_talr.losses import (
-    HashNetLoss,
-    MutualInformationLoss,
-    OrthoHashLoss,
-)
+from sklearn_talr.losses import HashNetLoss, MutualInformationLoss, OrthoHashLoss
 from sklearn_talr.losses._tie_aware import loss_of
 
 MODULE = torch.nn.utils.skip_init(torch.nn.Linear, 64, 32)

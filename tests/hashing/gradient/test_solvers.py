@@ -4,12 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from sklearn_talr.hashing._networks import (
-    AdamMini,
-    load_moments,
-    make_solver,
-    moments_of,
-)
+from sklearn_talr.hashing._networks import AdamMini, load_moments, make_solver, moments_of
 
 
 def adam_mini_by_definition(weights, grads, lr, decay, square_decay, eps):
