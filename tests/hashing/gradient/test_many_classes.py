@@ -196,8 +196,8 @@ class TestScales:
                 hasher.fit(A[:500], y[:500], X_query=B[:500], y_query=y[:500])
                 score = hasher.score(A[500:], y[500:], X_query=B[500:], y_query=y[500:])
                 scores.append(score)
-        assert scores[1] > 0.9 * scores[0]
-        assert scores[3] > 0.9 * scores[2]
+        assert scores[1] > 0.8 * scores[0]
+        assert scores[3] > 0.8 * scores[2]
 
     def test_codes_do_not_depend_on_the_units_of_columns(self, many):
         X, labels, new = many
