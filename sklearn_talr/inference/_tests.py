@@ -424,7 +424,7 @@ def adjust_holm(p_value):
     order = np.argsort(p_value, axis=0)  # with NaN last
     n_tests = np.isfinite(p_value).sum(axis=0)
     ranks = np.arange(len(p_value))[:, None]
-    factors = np.maximum(n_tests - ranks, 1)
+    factors = n_tests - ranks
     stepped = np.take_along_axis(p_value, order, axis=0) * factors
     stepped = np.maximum.accumulate(stepped, axis=0).clip(max=1)
     adjusted = np.empty_like(p_value)

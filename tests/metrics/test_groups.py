@@ -34,7 +34,7 @@ def one_by_one(score, affinity, scores, groups, **params):
 def padded(affinity, scores, groups):
     labels, sizes = np.unique(groups, return_counts=True)
     shape = len(labels), sizes.max() + 2
-    y_true, y_score = np.full(shape, -1), np.full(shape, -np.inf)
+    y_true, y_score = np.resize([-1, 0], shape), np.full(shape, -np.inf)
     for row, label in enumerate(labels):
         columns = np.arange(1, 1 + sizes[row])  # the first cell is empty too
         y_true[row, columns] = affinity[groups == label]
