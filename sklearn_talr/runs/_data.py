@@ -6,7 +6,6 @@ of the process, so nobody can make many identifiers that share a place in a dict
 
 from array import array
 from collections import Counter, defaultdict
-from functools import cached_property
 from itertools import chain, count, repeat
 from numbers import Integral
 from operator import attrgetter, itemgetter
@@ -526,6 +525,9 @@ class DocumentTable:
     offsets : ndarray of shape (n_queries + 1,) of int64
         First row of each query, and the number of rows.
 
+    tie_starts : ndarray of int64
+        First row of each tie, and the number of rows.
+
     places : list of dict of length n_queries
         Of each query the place of a document among the query's rows.
 
@@ -555,6 +557,10 @@ class DocumentTable:
             self.documents = list(map(documents.__getitem__, order.tolist()))
 
         # Documents of each tie by their bytes, descending
+        begins = np.ones(len(values) + 1, dtype=bool)
+        begins[1:-1] = self.values[1:] != self.values[:-1]
+        begins[1:-1] |= self.numbers[1:] != self.numbers[:-1]
+        self.tie_starts = np.flatnonzero(begins)
         is_tied = np.diff(self.tie_starts) > 1
         if best_first and is_tied.any():
             self.values = self.values + 0.0  # which makes -0.0 and 0.0 one
@@ -586,14 +592,6 @@ class DocumentTable:
         """Yield the rows of each query as a slice."""
         offsets = self.offsets.tolist()
         return map(slice, offsets[:-1], offsets[1:])
-
-    @cached_property
-    def tie_starts(self):
-        """First row of each tie, and the number of rows: (n_ties + 1,) of int64."""
-        numbers, values = self.numbers, self.values
-        begins = np.ones(len(values) + 1, dtype=bool)
-        begins[1:-1] = (values[1:] != values[:-1]) | (numbers[1:] != numbers[:-1])
-        return np.flatnonzero(begins) if len(values) else np.zeros(1, dtype=np.int64)
 
 
 class RepeatedDocumentError(ValueError):
