@@ -52,26 +52,10 @@ def main(argv=None):
     compares = argv[:1] == ["compare"]
     args = _parser(compares).parse_args(argv[1:] if compares else argv)
     try:
-        is_folder = compares and Path(args.qrels).is_dir()
-        if args.runs and not is_folder:
-            qrels = read_qrels(args.qrels)
-            options = {"missing_queries": args.missing_queries}
-            runs = map(read_run, args.runs)
-            results = [evaluate_run(qrels, run, args.measures, **options) for run in runs]
-        else:  # tables of scores, whose columns are the runs
-            if is_folder:
-                scores = read_mteb_results([args.qrels, *args.runs])
-            else:
-                pd, is_parquet = import_pandas(), args.qrels.endswith(".parquet")
-                scores = (pd.read_parquet if is_parquet else pd.read_csv)(args.qrels)
-            results, _ = evaluations_of_scores(scores, args.missing, args.groups)
-            args.runs = [result.name for result in results]
-        # Names of the runs, or their paths, or these with numbers: the first that differ
-        names = [result.name for result in results]
-        numbered = [f"{number}: {path}" for number, path in enumerate(args.runs, 1)]
-        names = next(n for n in (names, args.runs, numbered) if len(set(n)) == len(n))
-        results = {name: replace(each, name=name) for name, each in zip(names, results)}
-        text = _compared(args, results) if compares else _evaluated(args, results)
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", UserWarning)
+            warnings.showwarning = _tell
+            text = _text(args, compares)
         # All that the encoding of the standard output holds, and the rest escaped
         encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
         text = text.encode(encoding, "backslashreplace").decode(encoding)
@@ -86,6 +70,34 @@ def main(argv=None):
         print(f"sklearn-talr-runs: {error}", file=sys.stderr)
         return 1
     return 0
+
+
+def _tell(message, *_):
+    print(f"sklearn-talr-runs: warning: {message}", file=sys.stderr)
+
+
+def _text(args, compares):
+    """What the command prints, after its files were read."""
+    is_folder = compares and Path(args.qrels).is_dir()
+    if args.runs and not is_folder:
+        qrels = read_qrels(args.qrels)
+        options = {"missing_queries": args.missing_queries}
+        runs = map(read_run, args.runs)
+        results = [evaluate_run(qrels, run, args.measures, **options) for run in runs]
+    else:  # tables of scores, whose columns are the runs
+        if is_folder:
+            scores = read_mteb_results([args.qrels, *args.runs])
+        else:
+            pd, is_parquet = import_pandas(), args.qrels.endswith(".parquet")
+            scores = (pd.read_parquet if is_parquet else pd.read_csv)(args.qrels)
+        results, _ = evaluations_of_scores(scores, args.missing, args.groups)
+        args.runs = [result.name for result in results]
+    # Names of the runs, or their paths, or these with numbers: the first that differ
+    names = [result.name for result in results]
+    numbered = [f"{number}: {path}" for number, path in enumerate(args.runs, 1)]
+    names = next(n for n in (names, args.runs, numbered) if len(set(n)) == len(n))
+    results = {name: replace(each, name=name) for name, each in zip(names, results)}
+    return _compared(args, results) if compares else _evaluated(args, results)
 
 
 def _evaluated(args, results):
@@ -110,11 +122,7 @@ def _compared(args, results):
     """Text of a comparison of evaluations by name, after its page was written."""
     named = [replace(result, name=printable(name)) for name, result in results.items()]
     names = "test", "adjust", "alpha", "n_resamples", "random_state"
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        comparison = compare_runs(*named, **{name: getattr(args, name) for name in names})
-    for warning in caught:
-        print(f"sklearn-talr-runs: warning: {warning.message}", file=sys.stderr)
+    comparison = compare_runs(*named, **{name: getattr(args, name) for name in names})
     if args.html is not None:
         Path(args.html).write_text(comparison.to_html(), encoding="utf-8")
     if args.format == "table":
