@@ -43,7 +43,7 @@ def hamming_histogram(
 
     affinity : "auto" or affinity oracle
         Who is similar to whom, see :mod:`sklearn_talr.affinity`. ``"auto"`` chooses by the
-        form of `y_query`.
+        form of `y_database`, or of `y_query` where that is a dask array.
 
     y_query : targets of length n_queries, or dask array
         Targets of the queries, as the oracle takes them. They are gathered in memory.

@@ -54,7 +54,7 @@ def hamming_histogram(
 
     affinity : "auto" or affinity oracle
         Who is similar to whom, see :mod:`sklearn_talr.affinity`. ``"auto"`` chooses by the
-        form of `y_query`.
+        form of `y_database`.
 
     y_query : targets of length n_queries
         Targets of the queries: labels, indicators, feature rows or a PrecomputedAffinity,

@@ -133,7 +133,7 @@ class _PanelDisplay:
             Codes of the database.
 
         affinity : "auto" or affinity oracle
-            Who is similar to whom. ``"auto"`` chooses by the form of `y_query`.
+            Who is similar to whom. ``"auto"`` chooses by the form of `y_database`.
 
         y_query : targets of length n_queries
             Targets of the queries, as the affinity takes them.
@@ -333,7 +333,7 @@ class RadiusDisplay(_PanelDisplay):
 
         affinity : "auto" or affinity oracle, default="auto"
             Who is similar to whom. ``"auto"`` takes the oracle the hasher was fitted with,
-            and the form of `y_query` if it has none.
+            and the form of `y_database` if it has none.
 
         **options : dict
             What `from_histogram` takes beside the histogram: `radius`, `panels`,
@@ -530,7 +530,7 @@ class RetrievalCurveDisplay(_PanelDisplay):
 
         affinity : "auto" or affinity oracle, default="auto"
             Who is similar to whom. ``"auto"`` takes the oracle the hasher was fitted with,
-            and the form of `y_query` if it has none.
+            and the form of `y_database` if it has none.
 
         query : {"auto", "bits", "weights"}, default="auto"
             How codes are asked, as for
@@ -747,7 +747,7 @@ class TieBreakingDisplay:
 
         affinity : "auto" or affinity oracle, default="auto"
             Who is similar to whom. ``"auto"`` takes the oracle the hasher was fitted with,
-            and the form of `y_query` if it has none.
+            and the form of `y_database` if it has none.
 
         **options : dict
             What `from_histogram` takes beside the histogram: `measure`, `ax`, and
@@ -790,7 +790,7 @@ class TieBreakingDisplay:
             Codes of the database, in the form of `query_codes` and with its keys.
 
         affinity : "auto" or affinity oracle
-            Who is similar to whom. ``"auto"`` chooses by the form of `y_query`.
+            Who is similar to whom. ``"auto"`` chooses by the form of `y_database`.
 
         y_query : targets of length n_queries
             Targets of the queries, as the affinity takes them.

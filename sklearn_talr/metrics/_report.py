@@ -116,7 +116,7 @@ def retrieval_report(
 
     affinity : "auto" or affinity oracle
         Who is similar to whom, see :mod:`sklearn_talr.affinity`. ``"auto"`` chooses by the
-        form of `y_query`.
+        form of `y_database`.
 
     y_query, y_database : targets of length n_queries and n_database
         Labels, indicators, feature rows or a PrecomputedAffinity, as the oracle takes
@@ -239,7 +239,7 @@ def retrieval_report_from_estimator(
 
     affinity : "auto" or affinity oracle, default="auto"
         Who is similar to whom. ``"auto"`` takes the oracle the hasher was fitted with, and
-        the form of `y_query` if it has none.
+        the form of `y_database` if it has none.
 
     query : {"auto", "bits", "weights"}, default="auto"
         How codes are asked, as for :func:`make_retrieval_scorer`: by bits, by weights, or

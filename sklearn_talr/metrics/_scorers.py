@@ -42,13 +42,17 @@ def estimator_histograms(estimator, X, y, affinity, database, query):
             "to queries of another kind (X_query). Pass database=(X_items, y_items), or "
             "(X_items, None) where y has judgments of all items, and score queries."
         )
+    X_items, y_items = (X, None) if exclude_self else database
+    if y_items is not None:  # whose form says more than that of few queries
+        affinity, y_items = _settle_targets(hasher, X_items, y_items, affinity)
     oracle, y_query = _settle_targets(hasher, X, y, affinity)
-    X_items, y_items = (X, y_query) if exclude_self else database
-    if not exclude_self and y_items is None and oracle.by_number:
+    if exclude_self:
+        y_items = y_query
+    elif y_items is None and oracle.by_number:
         y_items = oracle.targets_of(X_items)  # items that are known by number
         oracle.check_width(y_query, len(y_items))
-    elif not exclude_self:
-        _, y_items = _settle_targets(hasher, X_items, y_items, affinity)
+    elif y_items is None:
+        _, y_items = _settle_targets(hasher, X_items, None, affinity)
     ranked = oracle, y_query, y_items
     if hasher.query_form(query) == "weights":
         weights, packed = as_numpy(hasher.query_weights(X)), hasher.encode(X_items)

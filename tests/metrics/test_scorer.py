@@ -137,6 +137,11 @@ def test_a_fixed_database_is_ranked_whole():
         expected = tie_aware_ndcg_score(same_label(TEST, TRAIN), -distances, k=k)
         scorer = make_retrieval_scorer(named("ndcg", k), database=database)
         assert_allclose(scorer(fitted, X[TEST], LABELS[TEST]), expected, rtol=1e-12)
+    # Of two queries, indicators have a form that may mean anything; that of the items tells
+    few = X[TEST][:2], INDICATOR[TEST][:2]
+    database, shared = (X[TRAIN], INDICATOR[TRAIN]), SharedLabelAffinity()
+    wanted = make_retrieval_scorer(database=database, affinity=shared)(fitted, *few)
+    assert make_retrieval_scorer(database=database)(fitted, *few) == wanted
 
 
 @pytest.mark.parametrize("database", ["rest", (X[TRAIN], LABELS[TRAIN])])
