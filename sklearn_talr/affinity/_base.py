@@ -131,6 +131,9 @@ class BaseAffinity:
 
     def __init_subclass__(cls, savable: bool = False, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        # Of the class that compares: one that derives from it may compare otherwise
+        owner = next((c for c in cls.__mro__ if "__call__" in vars(c)), BaseAffinity)
+        cls._levels_are_sure = vars(owner).get("_levels_are_sure", False)
         if savable:
             _SAVABLE[cls.__name__] = cls
 

@@ -18,16 +18,9 @@ _WIDEST_TABLE = 2**16
 class _ClassAffinity(BaseAffinity, BaseEstimator):
     """An affinity by classes, unless a subclass compares in its own way."""
 
-    _levels_are_sure = True
-
-    @property
-    def _is_by_classes(self):
-        owner = next(each for each in type(self).__mro__ if "__call__" in vars(each))
-        return owner.__module__ == __name__
-
     def neighborhoods(self, y: Any, levels: Array) -> sp.csr_array | None:
         """Return the classes; all pairs, if a subclass compares in its own way."""
-        by_classes = self._is_by_classes
+        by_classes = self._levels_are_sure
         return self.memberships(y)[1] if by_classes else super().neighborhoods(y, levels)
 
 
@@ -56,6 +49,7 @@ class LabelAffinity(_ClassAffinity, savable=True):
     """
 
     _parameter_constraints: dict = {}
+    _levels_are_sure = True
 
     levels_ = np.array([0, 1])
 
@@ -137,7 +131,7 @@ class LabelAffinity(_ClassAffinity, savable=True):
 
     def batch_table(self, y: Any) -> Array | None:
         """Return labels as numbers; None in a subclass that compares in its own way."""
-        return self.group_targets(y)[1] if self._is_by_classes else None
+        return self.group_targets(y)[1] if self._levels_are_sure else None
 
     def compare_batch(self, rows: Any) -> Tensor:
         """Compare numbers of labels by tensors: True where they are equal."""
@@ -202,6 +196,7 @@ class SharedLabelAffinity(_ClassAffinity, savable=True):
     """
 
     _parameter_constraints: dict = {"binary": ["boolean"]}
+    _levels_are_sure = True
 
     def __init__(self, binary: bool = False) -> None:
         self.binary = binary
@@ -266,7 +261,7 @@ class SharedLabelAffinity(_ClassAffinity, savable=True):
 
     def batch_table(self, y: Any) -> Array | None:
         """Return dense indicators; None in a subclass that compares in its own way."""
-        if sp.issparse(y) or not self._is_by_classes:
+        if sp.issparse(y) or not self._levels_are_sure:
             return None
         return (np.asarray(y) > 0).astype(np.uint8)
 

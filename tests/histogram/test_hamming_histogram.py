@@ -273,6 +273,31 @@ def test_affinities_of_another_shape_are_refused():
         hamming_histogram([[0]], [[0], [1]], transposed, [0], [0, 1])
 
 
+@pytest.mark.parametrize("kind", [LabelAffinity, SharedLabelAffinity])
+@pytest.mark.parametrize(
+    ("change", "message"), [(np.transpose, "got shape"), (lambda a: 3 * a, "levels_ lack")]
+)
+def test_a_subclass_that_compares_otherwise_is_not_trusted(kind, change, message):
+    """Its values would be places in a table, and write beside it."""
+
+    class Own(kind):
+        levels_ = np.array([0, 1, 2])
+
+        def levels_between(self, y_query, y_database):
+            return self.levels_
+
+        def __call__(self, y_query, y_database):
+            return change(super().__call__(y_query, y_database))
+
+    class Heir(Own):
+        pass
+
+    y = np.eye(3, dtype=int) if kind is SharedLabelAffinity else np.arange(3)
+    for affinity in (Own(), Heir()):
+        with pytest.raises(ValueError, match=message):
+            hamming_histogram([[0]], [[0], [1], [1]], affinity, y[:1], y)
+
+
 def test_codes_with_factors_are_refused():
     """Their Hamming distances rank otherwise than their scores, and rank poorly."""
     bits = pack_codes([[0, 1], [1, 1]])
