@@ -98,13 +98,7 @@ def soft_counts(
     """
     n_bins = relaxed_query.shape[1] if n_bins is None else n_bins
     check_shapes(relaxed_query, relaxed_database, level_index)
-    if level_index.numel():
-        lowest, highest = int(level_index.min()), int(level_index.max())
-        if lowest < -1 or highest >= n_levels:
-            raise ValueError(
-                f"level_index must be in [0, n_levels) = [0, {n_levels}), or -1, got "
-                f"values from {lowest} to {highest}."
-            )
+    check_levels(level_index, n_levels)
     if exclude_self:
         if len(relaxed_query) > len(relaxed_database):
             raise ValueError(
@@ -214,6 +208,17 @@ def check_shapes(query, database, level_index):
             f"level_index must have shape (n_query, n_database) = {expected}, got "
             f"{tuple(level_index.shape)}."
         )
+
+
+def check_levels(level_index, n_levels):
+    """Refuse places of levels that a table lacks: loops would write beside it."""
+    if level_index.numel():
+        lowest, highest = map(int, level_index.aminmax())
+        if lowest < -1 or highest >= n_levels:
+            raise ValueError(
+                f"level_index must be in [0, n_levels) = [0, {n_levels}), or -1, got "
+                f"values from {lowest} to {highest}: places of levels, not affinities."
+            )
 
 
 @cache

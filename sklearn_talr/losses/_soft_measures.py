@@ -11,6 +11,7 @@ from ._soft_counts import (
     SoftCounts,
     arrays_of_pairs,
     blocks_of_queries,
+    check_levels,
     check_shapes,
     is_on_host,
     keep_freed_memory,
@@ -284,6 +285,7 @@ def ranking_loss(
     with torch.autocast(device.type, enabled=False):
         # Sum of the measure over queries that have something relevant, and their number.
         if is_on_host(query):
+            check_levels(level_index, len(levels))
             how = _tables_of_measure(levels, measure, simplified, len(items))
             total, n_queries = _RankingOnHost.apply(query, items, level_index, how, n_bins)
         else:

@@ -149,3 +149,12 @@ def test_targets_that_do_not_fit_are_refused():
             rest += (torch.zeros(database),)
         with pytest.raises(ValueError, match="must both be labels"):
             TieAwareLoss()(activations, torch.zeros(targets), *rest)
+
+
+@pytest.mark.parametrize("measure", ["AP", "nDCG"])
+def test_affinities_in_place_of_places_of_levels_are_refused(measure):
+    """They would be written beside a table."""
+    targets = torch.zeros(6, 6, dtype=int)
+    targets[0, 3] = 5
+    with pytest.raises(ValueError, match="places of levels, not affinities"):
+        TieAwareLoss(measure, levels=[0, 5])(torch.zeros(6, 4), targets)
