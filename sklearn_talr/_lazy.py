@@ -2,6 +2,7 @@
 
 import sys
 from importlib import import_module
+from importlib.util import find_spec
 
 
 def lazy_names(package, homes, what=None):
@@ -36,14 +37,29 @@ def lazy_names(package, homes, what=None):
         except ModuleNotFoundError as error:
             if error.name != "torch":
                 raise
-            raise ModuleNotFoundError(
-                f"{what or f'{package}.{name}'} needs PyTorch, which is not installed. "
-                "Install it, for instance by pip install torch.",
-                name="torch",
-            ) from error
+            require_torch(what or f"{package}.{name}")
+            raise
         return module if homes[name] == name else getattr(module, name)
 
     def names():
         return sorted({*vars(sys.modules[package]), *homes})
 
     return get, names
+
+
+def has_torch():
+    """Whether PyTorch is installed; it is not imported."""
+    try:
+        return find_spec("torch") is not None
+    except ImportError:
+        return False
+
+
+def require_torch(what):
+    """Raise ModuleNotFoundError, with how to install it, if there is no PyTorch."""
+    if not has_torch():
+        raise ModuleNotFoundError(
+            f"{what} needs PyTorch, which is not installed. Install it by "
+            "pip install 'sklearn-talr[torch]'.",
+            name="torch",
+        )

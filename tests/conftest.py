@@ -76,3 +76,10 @@ def dispatching(monkeypatch):
             yield
     except ImportError as error:
         pytest.skip(str(error))
+
+
+@pytest.fixture(params=[True, False], ids=["host", "torch"])
+def engine(request, monkeypatch):
+    """Both engines of training in turn, also where the host would do."""
+    if not request.param:
+        monkeypatch.setattr("sklearn_talr.hashing._settings._ON_HOST", ())

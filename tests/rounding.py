@@ -7,7 +7,7 @@ What is learned then ends in other digits, as on a processor that is not at hand
 
 import functools
 
-import torch
+import numpy as np
 
 from sklearn_talr.hashing import _towers, _training
 
@@ -23,15 +23,15 @@ def pytest_configure(config):
 
 
 def with_errors(minimize, seed):
-    """A training whose module starts with errors, the same in every fit."""
+    """A training whose engine starts with errors, the same in every fit."""
 
     @functools.wraps(minimize)
-    def minimize_with_errors(module, *args, **kwargs):
-        generator = torch.Generator().manual_seed(seed)
-        with torch.no_grad():
-            for weights in module.parameters():
-                errors = torch.randn(weights.shape, generator=generator)
-                weights *= 1 + 1e-6 * errors.to(weights)
-        return minimize(module, *args, **kwargs)
+    def minimize_with_errors(engine, *args, **kwargs):
+        rng, weights = np.random.default_rng(seed), engine.weights()
+        for each in weights.values() if isinstance(weights, dict) else weights:
+            if np.asarray(each.real).dtype.kind == "f":
+                each *= 1 + 1e-6 * rng.standard_normal(each.shape).astype(np.float32)
+        engine.restore(weights)
+        return minimize(engine, *args, **kwargs)
 
     return minimize_with_errors

@@ -163,7 +163,7 @@ def test_what_needs_pytorch_says_so_where_there_is_none_and_the_rest_works():
     assert set(errors) == expected
     for name, error in errors.items():
         assert error.startswith(f"sklearn_talr.{name} needs PyTorch, which is not inst")
-        assert "pip install torch" in error
+        assert "pip install 'sklearn-talr[torch]'" in error
 
 
 def test_names_at_the_top():

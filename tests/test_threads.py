@@ -20,7 +20,7 @@ from sklearn_talr._loops._compile import compiled
 from sklearn_talr._threads import one_thread
 from sklearn_talr.baselines import MACHasher
 from sklearn_talr.hashing import ITQHasher, _base, _training
-from sklearn_talr.hashing._training import MinibatchLoss
+from sklearn_talr.hashing._host_engine import HostEngine
 
 
 @pytest.fixture(autouse=True)
@@ -237,7 +237,7 @@ class TestTraining:
             return record
 
         monkeypatch.setattr(_training, "start_weights", recorded(_training.start_weights))
-        monkeypatch.setattr(MinibatchLoss, "__call__", recorded(MinibatchLoss.__call__))
+        monkeypatch.setattr(HostEngine, "step", recorded(HostEngine.step))
         monkeypatch.setattr(MACHasher, "_fit_pairs", recorded(MACHasher._fit_pairs))
         TALRHasher(8, batch_size=150, max_iter=1, random_state=0).fit(*few_digits)
         assert len(found) == 3  # the start, and two batches

@@ -9,7 +9,7 @@ from sklearn.utils import gen_batches
 
 from .._arrays import as_numpy, refuse_missing
 from .._threads import one_thread
-from .._types import Any, Array, Iterator, Oracle, Rows, Tensor
+from .._types import Any, Array, Iterator, Oracle, Rows
 
 _COLLECTIONS = Collection, np.ndarray
 _HOW_TO_BINARIZE = (
@@ -437,8 +437,8 @@ class BaseAffinity:
     def batch_table(self, y: Any) -> Array | None:
         """Write targets as an array that minibatches are taken from, if possible.
 
-        The array is brought to the device once. Without it the affinity is evaluated on
-        the host, for each batch.
+        The array is brought to a device once. Without it the affinity is evaluated on the
+        host, for each batch.
 
         Parameters
         ----------
@@ -452,18 +452,18 @@ class BaseAffinity:
         """
         return None
 
-    def compare_batch(self, rows: Tensor) -> Tensor:
+    def compare_batch(self, rows: Any) -> Any:
         """Compare all pairs of rows of the table that `batch_table` has made.
 
         Parameters
         ----------
-        rows : torch.Tensor with n rows
-            A minibatch, on any device.
+        rows : ndarray with n rows, or torch.Tensor
+            A minibatch; a tensor, on any device, where torch trains.
 
         Returns
         -------
-        index : torch.Tensor of shape (n, n), of bool or integers
-            Places in the levels.
+        index : ndarray or Tensor of shape (n, n), as `rows` is
+            Places in the levels, of any real type.
 
         Raises
         ------

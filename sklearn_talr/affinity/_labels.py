@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, column_or_1d, gen_batches
 
 from .._arrays import refuse_missing
-from .._types import Any, Array, ArrayLike, Rows, Self, Tensor
+from .._types import Any, Array, ArrayLike, Rows, Self
 from ..codes._packed import as_words
 from ._base import BaseAffinity, kinds_of, lists_as_array, refuse_tags
 
@@ -133,8 +133,8 @@ class LabelAffinity(_ClassAffinity, savable=True):
         """Return labels as numbers; None in a subclass that compares in its own way."""
         return self.group_targets(y)[1] if self._levels_are_sure else None
 
-    def compare_batch(self, rows: Any) -> Tensor:
-        """Compare numbers of labels by tensors: True where they are equal."""
+    def compare_batch(self, rows: Any) -> Any:
+        """Compare numbers of labels: True where they are equal."""
         return rows[:, None] == rows
 
     def __call__(self, y_query: ArrayLike, y_database: ArrayLike) -> Array:
@@ -265,11 +265,11 @@ class SharedLabelAffinity(_ClassAffinity, savable=True):
             return None
         return (np.asarray(y) > 0).astype(np.uint8)
 
-    def compare_batch(self, rows: Any) -> Tensor:
-        """Count shared labels by tensors, or tell where there are any if `binary`."""
-        rows = rows.float()
+    def compare_batch(self, rows: Any) -> Any:
+        """Count shared labels, or tell where there are any if `binary`."""
+        rows = rows.astype(np.float32) if isinstance(rows, np.ndarray) else rows.float()
         shared = rows @ rows.T
-        return shared > 0 if self.binary else shared.short()
+        return shared > 0 if self.binary else shared
 
     def __call__(self, y_query: Rows, y_database: Rows) -> Array:
         """Count the labels that each query shares with each database item.

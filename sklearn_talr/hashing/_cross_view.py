@@ -22,7 +22,8 @@ from ._common_space import (
     teach_classes,
     teach_judgments,
 )
-from ._gradient import OF_TRAINING, of_torch
+from ._gradient import OF_TRAINING
+from ._towers import fit_towers
 from ._views import check_views, judgments_by_query
 
 _AUTO = StrOptions({"auto"})
@@ -365,7 +366,7 @@ class CrossViewHasher(BaseHasher):
         else:
             is_shared = self.shared or pairs.same_rows or by_classes
             how = loss_of(self.loss), taught, is_shared, rng, progress
-            of_item, of_query, losses = of_torch("fit_towers")(self, *how)
+            of_item, of_query, losses = fit_towers(self, *how)
             n_iter = len(losses)
             item = ViewLayers.of(taught.seen | of_item)
             query = ViewLayers.of(taught.seen_query | of_query)

@@ -5,7 +5,6 @@ from typing import Any, Literal, Self
 
 from .._arrays import Space
 from .._compat import HasMethods, Interval, StrOptions, available_if, fit_method
-from .._lazy import lazy_names
 from .._state import replace_fitted
 from .._types import Affinity, Callable, Column, Rows, Seed, Sequence
 from ..losses._tie_aware import loss_of
@@ -14,16 +13,7 @@ from ..metrics import make_retrieval_scorer
 from ._base import BaseHasher
 from ._linear import PROJECTIONS
 from ._settings import check_chunk, check_data
-
-of_torch, _ = lazy_names(
-    __package__,
-    {
-        "ModuleFunction": "_networks",
-        "fit_by_gradient": "_training",
-        "fit_towers": "_towers",
-    },
-    what="Training by gradients",
-)
+from ._training import fit_by_gradient, of_torch
 
 _AUTO = StrOptions({"auto"})
 
@@ -451,7 +441,7 @@ class TALRHasher(BaseHasher):
         """
         loss = loss_of(self.loss)
         data = check_data(self, loss, X, y, X_val, y_val)
-        return replace_fitted(self, of_torch("fit_by_gradient")(self, loss, data))
+        return replace_fitted(self, fit_by_gradient(self, loss, data))
 
     @available_if(_trains_on_chunks)
     @fit_method
@@ -493,8 +483,7 @@ class TALRHasher(BaseHasher):
         """
         loss = loss_of(self.loss)
         data = check_chunk(self, X, y, levels)
-        fitted = of_torch("fit_by_gradient")(self, loss, data, is_chunk=True)
-        return replace_fitted(self, fitted)
+        return replace_fitted(self, fit_by_gradient(self, loss, data, is_chunk=True))
 
     def score(self, X: Rows, y: Any = None) -> float:
         """Tie-aware retrieval score of these samples, each ranking all the others.

@@ -1,5 +1,6 @@
 """Linear hashers that need no labels: random hyperplanes and rotated principal axes."""
 
+import math
 from numbers import Integral
 
 import numpy as np
@@ -12,10 +13,21 @@ from .._progress import Progress
 from .._state import replace_fitted
 from .._threads import one_thread
 from .._types import Any, Rows, Seed, Self
-from ._base import BaseHasher, check_features, mean_and_unit
+from ._base import (
+    BaseHasher,
+    centered,
+    check_features,
+    feed_forward,
+    mean_and_unit,
+    weights_in_units,
+)
 
 _ITQ_ITERATIONS = 50  # as in the paper
 _MOST_DENSE_CELLS = 2**24  # of a sparse matrix that is made dense as a whole
+# First weights are made from at most so many rows and numbers. Principal directions of more
+# rows hardly differ, and the rows are copied and made dense.
+_MOST_ROWS = 20_000
+_MOST_CELLS = 2**25
 
 
 class _ProjectionHasher(BaseHasher):
@@ -242,3 +254,72 @@ def nearest_orthogonal(matrix):
 
 
 PROJECTIONS = {"itq": itq_projection, "pca": pca_projection, "random": random_projection}
+
+
+# First weights of layers
+
+
+def start_weights(features, samples, layer_sizes, n_bits, init, rng):
+    """First weights, in units of `features`: random hidden layers, then a projection."""
+    n_features = features.X.shape[1]
+    samples = drawn_rows(samples, _MOST_ROWS, rng)
+    is_large = len(samples) * n_features > _MOST_CELLS
+    if is_large and sp.issparse(features.X) and not layer_sizes:
+        # Sparse rows stay sparse.
+        X = features.X[samples]
+        projection = centered_projection(X, features.mean, init, n_bits, rng)
+        projected = X @ projection - features.mean @ projection
+        scale = np.sqrt(np.mean(projected**2)) or 1.0
+        coef = weights_in_units(projection, features.unit) / scale
+        return [coef], [-projected.mean(axis=0) / scale]
+    samples = drawn_rows(samples, max(2, _MOST_CELLS // n_features), rng)
+    layers = random_layers(n_features, layer_sizes, rng)
+    hidden, mean = centered(hidden_units(features.block(samples), *layers))
+    projection = PROJECTIONS[init](hidden, n_bits, rng)
+    return with_last_layer(hidden, mean, *layers, projection)
+
+
+def drawn_rows(samples, n_most, rng):
+    """Draw at most `n_most` of some rows, in ascending order."""
+    if len(samples) <= n_most:
+        return samples
+    return np.sort(rng.choice(samples, n_most, replace=False))
+
+
+def random_layers(n_inputs, sizes, rng):
+    """Hidden layers drawn as by He et al. (ICCV 2015), for rows of unit mean square in all.
+
+    Inputs of later layers have a mean square of one each.
+    """
+    coefs, scale = [], 1.0
+    for size in sizes:
+        coefs.append(rng.standard_normal((n_inputs, size)) * scale)
+        n_inputs, scale = size, hidden_scale(size)
+    return coefs, [np.zeros(size) for size in sizes]
+
+
+def hidden_units(X, coefs, intercepts):
+    """Rows as the last layer takes them, behind all hidden layers."""
+    return np.maximum(feed_forward(X, coefs, intercepts), 0) if coefs else X
+
+
+def with_last_layer(X, mean, coefs, intercepts, projection):
+    """All layers; activations of centered rows have a mean square of 1."""
+    projection = projection / (np.sqrt(np.mean((X @ projection) ** 2)) or 1.0)
+    return [*coefs, projection], [*intercepts, -mean @ projection]
+
+
+def hidden_scale(n_inputs):
+    """Standard deviation of first weights that keeps the mean square of hidden units."""
+    return math.sqrt(2 / n_inputs)
+
+
+def steps_of_layers(n_inputs, weight_decay):
+    """Factors of the learning rate, and weight decay, for each parameter of layers.
+
+    A layer between hidden ones starts from smaller weights than the first layer does, and
+    takes steps that are smaller by the same factor. Intercepts do not decay.
+    """
+    inner = [hidden_scale(n) for n in n_inputs[1:-1]]
+    by_layer = [1.0, *inner, 1.0][: len(n_inputs)]
+    return [(rate, decay) for rate in by_layer for decay in (weight_decay, 0.0)]

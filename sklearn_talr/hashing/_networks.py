@@ -1,7 +1,6 @@
-"""Hash functions in training: layers, modules of the user, and what steps them (torch)."""
+"""Hash functions as torch modules: layers in training, and modules of the user."""
 
 import copy
-import math
 from contextlib import contextmanager, nullcontext
 
 import numpy as np
@@ -9,38 +8,11 @@ import scipy.sparse as sp
 import torch
 
 from .._arrays import NUMPY, as_numpy
-from ._base import feed_forward, weights_of_features
+from ._base import weights_of_features
+from ._linear import steps_of_layers
 
 _ACTIVATION_TYPES = torch.float32, torch.float64, torch.float16
 _EMBEDDINGS = torch.nn.Embedding, torch.nn.EmbeddingBag
-
-
-def random_layers(n_inputs, sizes, rng):
-    """Hidden layers drawn as by He et al. (ICCV 2015), for rows of unit mean square in all.
-
-    Inputs of later layers have a mean square of one each.
-    """
-    coefs, scale = [], 1.0
-    for size in sizes:
-        coefs.append(rng.standard_normal((n_inputs, size)) * scale)
-        n_inputs, scale = size, hidden_scale(size)
-    return coefs, [np.zeros(size) for size in sizes]
-
-
-def hidden_units(X, coefs, intercepts):
-    """Rows as the last layer takes them, behind all hidden layers."""
-    return np.maximum(feed_forward(X, coefs, intercepts), 0) if coefs else X
-
-
-def with_last_layer(X, mean, coefs, intercepts, projection):
-    """All layers; activations of centered rows have a mean square of 1."""
-    projection = projection / (np.sqrt(np.mean((X @ projection) ** 2)) or 1.0)
-    return [*coefs, projection], [*intercepts, -mean @ projection]
-
-
-def hidden_scale(n_inputs):
-    """Standard deviation of first weights that keeps the mean square of hidden units."""
-    return math.sqrt(2 / n_inputs)
 
 
 class FeedForward:
@@ -54,16 +26,17 @@ class FeedForward:
     features : Features
         Their mean and unit. The unit is folded into the fitted first layer.
 
-    dropout : tuple of two float
-        Fractions of the features and of the hidden units that are left out in training.
+    settings : SimpleNamespace
+        Weight decay, and dropout: fractions of the features and of the hidden units that
+        are left out in training.
 
     rng : RandomState
         Seeds dropout.
     """
 
-    def __init__(self, coefs, intercepts, features, dropout, rng):
-        self.mean, self.unit = features.mean, features.unit
-        generator = None
+    def __init__(self, coefs, intercepts, features, settings, rng):
+        self._mean, self._unit = features.mean, features.unit
+        self._decay, dropout, generator = settings.weight_decay, settings.dropout, None
         if dropout[0] or (dropout[1] and len(coefs) > 1):
             generator = torch.Generator(features.device)
             generator.manual_seed(int(rng.randint(2**31 - 1)))
@@ -90,18 +63,13 @@ class FeedForward:
         """Attributes of a fitted hasher: NumPy arrays, in units of the features."""
         coefs = [layer.weight.detach().T.cpu().double().numpy() for layer in self._linear]
         intercepts = [layer.bias.detach().cpu().double().numpy() for layer in self._linear]
-        coefs[0] = weights_of_features(coefs[0], self.unit)
-        return {"coefs_": coefs, "intercepts_": intercepts, "means_": [self.mean]}
+        coefs[0] = weights_of_features(coefs[0], self._unit)
+        return {"coefs_": coefs, "intercepts_": intercepts, "means_": [self._mean]}
 
     def steps(self):
-        """Factors of the learning rate and of the weight decay, for each parameter.
-
-        A layer between hidden ones starts from smaller weights than the first layer does,
-        and takes steps that are smaller by the same factor. Intercepts do not decay.
-        """
-        inner = [hidden_scale(layer.in_features) for layer in self._linear[1:-1]]
-        by_layer = [1.0, *inner, 1.0][: len(self._linear)]
-        return [(rate, decay) for rate in by_layer for decay in (1.0, 0.0)]
+        """Factors of the learning rate, and weight decay, for each parameter."""
+        n_inputs = [layer.in_features for layer in self._linear]
+        return steps_of_layers(n_inputs, self._decay)
 
 
 class UserModule:
@@ -115,8 +83,8 @@ class UserModule:
     state : dict of ndarray or None
         Fitted ``state_dict`` to go on from.
 
-    n_bits : int
-        Number of outputs that it must have.
+    settings : SimpleNamespace
+        Number of outputs that it must have, and weight decay.
 
     features : Features
         Features that it will be trained on.
@@ -126,8 +94,8 @@ class UserModule:
         back after.
     """
 
-    def __init__(self, module, state, n_bits, features, rng):
-        self._device = features.device
+    def __init__(self, module, state, settings, features, rng):
+        self._device, self._decay = features.device, settings.weight_decay
         self._seed = int(rng.randint(2**31 - 1))
         # An id that an embedding lacks is an error on the host, and on CUDA the end of all
         # work of the process there.
@@ -135,7 +103,8 @@ class UserModule:
         self.module = _copy_of(module, state, where)
         with self.generators():
             self.module.eval()
-            _check_activations(self.module, features.extremes().to(where), n_bits)
+            X = features.extremes().to(where)
+            _check_activations(self.module, X, settings.n_bits)
         # Layers that learn are put in training mode; frozen ones keep their statistics.
         self.module.to(features.device).train()
         for layer in self.module.modules():
@@ -161,14 +130,18 @@ class UserModule:
         return {"module_state_": arrays}
 
     def steps(self):
-        """Factors of the learning rate and of the weight decay, for each parameter.
+        """Factors of the learning rate, and weight decay, for each parameter.
 
         Vectors, such as offsets and the scales of normalizing layers, do not decay.
         Neither do arrays that a parametrization turns into weights: the arrays beneath
         torch's orthogonal weights would become 0.
         """
         return [
-            (1.0, float(weight.ndim > 1 and "parametrizations" not in name.split(".")))
+            (
+                1.0,
+                self._decay
+                * (weight.ndim > 1 and "parametrizations" not in name.split(".")),
+            )
             for name, weight in self.module.named_parameters()
         ]
 
@@ -209,7 +182,7 @@ class ModuleFunction:
                 f"module fails on X: {error}. If X has ids that its embedding lacks, map "
                 "them to one that stands for all unknown ids."
             ) from error
-        _check_numbers(activations)
+        check_numbers(activations)
         return activations if is_tensor else activations.numpy()
 
     def moved_to(self, space):
@@ -274,7 +247,7 @@ def _check_activations(module, X, n_bits):
             f"({len(X)}, n_bits) = ({len(X)}, {n_bits}), got shape "
             f"{tuple(activations.shape)}."
         )
-    _check_numbers(activations)
+    check_numbers(activations)
     if not activations.requires_grad:
         raise ValueError(
             "module has nothing to learn: its activations depend on no parameter that "
@@ -282,7 +255,7 @@ def _check_activations(module, X, n_bits):
         )
 
 
-def _check_numbers(activations):
+def check_numbers(activations):
     """Raise ValueError at NaN, which has no sign and would be a bit of 0."""
     if activations.isnan().any():
         raise ValueError(
@@ -303,6 +276,17 @@ def _copy_of(module, state, device):
     return module
 
 
+class TwoModules(torch.nn.Module):
+    """Applies a module to the rows of each view."""
+
+    def __init__(self, query, item):
+        super().__init__()
+        self.query, self.item = query, item
+
+    def forward(self, rows):
+        return self.query(rows[0]), self.item(rows[1])
+
+
 class SeededDropout(torch.nn.Module):
     """Dropout with its own generator; torch's dropout draws from the global generator."""
 
@@ -316,112 +300,3 @@ class SeededDropout(torch.nn.Module):
             return X
         drawn = torch.rand(X.shape, generator=self.generator, device=X.device)
         return X * (drawn >= self.rate) / (1 - self.rate)
-
-
-@torch.no_grad()
-def encode(module, features, samples, block_size=1024):
-    """Codes of some samples by a module in evaluation mode, uint8."""
-    modes = [(layer, layer.training) for layer in module.modules()]
-    module.eval()
-    codes = []
-    for rows in np.array_split(samples, -(-len(samples) // block_size)):
-        activations = module(features.batch(rows))
-        _check_numbers(activations)
-        codes.append((activations > 0).cpu().numpy())
-    for layer, training in modes:
-        layer.training = training
-    return np.concatenate(codes).astype(np.uint8)
-
-
-def make_solver(name, parameters, factors):
-    """Make the torch optimizer of this name, whose rate is still to be set.
-
-    Parameters
-    ----------
-    name : {"adam_mini", "adam"}
-        Name of the solver.
-
-    parameters : iterable of Parameter
-        Parameters of a module.
-
-    factors : list of float
-        Factor of the learning rate for each parameter.
-    """
-    solver = {"adam_mini": AdamMini, "adam": torch.optim.Adam}[name]
-    groups = [
-        {"params": [parameter], "factor": factor}
-        for parameter, factor in zip(parameters, factors, strict=True)
-    ]
-    return solver(groups, lr=0.0)
-
-
-def moments_of(solver):
-    """Moments of gradients that a solver holds, as NumPy arrays by parameter."""
-    return {
-        index: {name: as_array(value) for name, value in values.items()}
-        for index, values in solver.state_dict()["state"].items()
-    }
-
-
-def load_moments(solver, moments):
-    """Let a solver go on from moments that :func:`moments_of` has returned."""
-    state = {
-        # Copies: a step changes them in place.
-        index: {name: torch.tensor(value) for name, value in values.items()}
-        for index, values in moments.items()
-    }
-    solver.load_state_dict(solver.state_dict() | {"state": state})
-
-
-class AdamMini(torch.optim.Optimizer):
-    """Adam with one second moment per unit of a layer, and one per vector of offsets.
-
-    Adam divides the step of each weight by the size of that weight's own gradients. So
-    directions in which the features hardly vary weigh as much as directions in which they
-    vary much: Adam whitens, and learns noise. With one divisor for all weights of a unit,
-    steps turn with the features when these are rotated. The blocks are those of Adam-mini,
-    Zhang et al. (ICLR 2025).
-
-    Parameters
-    ----------
-    parameters : iterable of Parameter
-        The first dimension of a weight array counts the units.
-
-    lr : float
-        Learning rate.
-
-    betas : (float, float)
-        Decay of the means of gradients and of their squares.
-
-    eps : float
-        Added to the divisor.
-    """
-
-    def __init__(self, parameters, lr, betas=(0.9, 0.999), eps=1e-8):
-        super().__init__(parameters, {"lr": lr, "betas": betas, "eps": eps})
-
-    @torch.no_grad()
-    def step(self):
-        for group in self.param_groups:
-            for parameter in group["params"]:
-                if parameter.grad is None:
-                    continue
-                state, grad = self.state[parameter], parameter.grad
-                if not state:
-                    state["step"] = torch.zeros(())
-                    state["exp_avg"] = torch.zeros_like(parameter)
-                    state["exp_avg_sq"] = _unit_squares(torch.zeros_like(parameter))
-                state["step"] += 1
-                step, (decay, square_decay) = state["step"].item(), group["betas"]
-                state["exp_avg"].lerp_(grad, 1 - decay)
-                state["exp_avg_sq"].lerp_(_unit_squares(grad), 1 - square_decay)
-                size = (state["exp_avg_sq"] / (1 - square_decay**step)).sqrt_()
-                rate = group["lr"] / (1 - decay**step)
-                parameter.addcdiv_(state["exp_avg"], size.add_(group["eps"]), value=-rate)
-
-
-def _unit_squares(values):
-    """Mean square of each row of a matrix, or of a whole vector, as a column."""
-    dims = tuple(range(1, values.ndim)) if values.ndim > 1 else None
-    norms = torch.linalg.vector_norm(values, dim=dims, keepdim=True)
-    return norms.square_().div_(values.numel() // norms.numel())

@@ -2,6 +2,8 @@
 
 import copy
 import math
+import sys
+from ctypes.util import find_library
 from types import SimpleNamespace
 from typing import NamedTuple
 
@@ -10,9 +12,11 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from .._arrays import as_numpy
+from .._lazy import has_torch, require_torch
 from .._progress import warn_caller
 from ..affinity import LabelAffinity, SharedLabelAffinity, fit_affinity, resolve_affinity
 from ..affinity._similar_rows import SimilarRows
+from ..losses import AveragePrecisionLoss, NDCGLoss
 from ._base import check_features, errors_told
 
 # By kind of hash function. Features, weights and activations of linear and hidden layers
@@ -30,6 +34,8 @@ _BATCH_OF_DEVICE = 1024  # smaller ones are as fast on the host
 _FEW_SIMILAR = 2.0  # samples that a random minibatch holds for a sample
 _MOST_ALONE = 0.9  # of all samples
 _MOST_EPOCHS, _ENOUGH_STEPS = 100, 8000
+_DRIVERS = "cuda", "nvcuda", "amdhip64"  # of CUDA on Linux and Windows, and of ROCm
+_ON_HOST = AveragePrecisionLoss, NDCGLoss  # not classes that derive from them
 _TANH_SCALE = {"linear": 8.0, "hidden layers": 8.0, "module": 2.0}
 _DROPOUT = {"linear": (0.0, 0.0), "hidden layers": (0.2, 0.5), "module": (0.0, 0.0)}
 
@@ -194,10 +200,9 @@ def resolve(params, loss, X, by_distance, similar=None, n_held_out=0, goes_on=Fa
         how many bits a step keeps of the leading n, at place n; ``n_held_out`` samples;
         ``few_similar``, whether a random minibatch has few similar samples;
         ``shuffle(samples, rng)``, which puts them into a random order, in which similar
-        ones then come into one minibatch if possible; and a torch ``device``.
+        ones then come into one minibatch if possible; a ``device``; and ``on_host``,
+        whether training needs no torch.
     """
-    import torch
-
     wanted = loss.training_defaults
     of_loss = {k: _or_auto(v, wanted.get(k, v)) for k, v in params.items()}
     given = SimpleNamespace(**of_loss, n_held_out=n_held_out)
@@ -266,23 +271,37 @@ def resolve(params, loss, X, by_distance, similar=None, n_held_out=0, goes_on=Fa
     # As many epochs as make enough steps.
     most = math.ceil(_ENOUGH_STEPS * given.batch_size / n_samples)
     given.max_iter = _or_auto(given.max_iter, min(most, _MOST_EPOCHS))
-    # Soft counts need float64, which other devices lack.
-    device = given.device
-    if device == "auto" and isinstance(X, torch.Tensor):
-        given.device = X.device
-        return given
-    if device == "auto":  # steps of small work take longer to start there than to do here
+    # Where to train. Soft counts need float64, which other devices than CUDA lack.
+    device, is_tensor = given.device, not (isinstance(X, np.ndarray) or sp.issparse(X))
+    if device == "auto" and is_tensor:
+        device = str(X.device)
+    elif device == "auto":  # steps of small work take longer to start there than to do here
         pays = kind != "linear" or given.batch_size >= _BATCH_OF_DEVICE
-        device = "cuda" if pays and torch.cuda.is_available() else "cpu"
+        device = "cuda" if pays and _has_cuda() else "cpu"
     elif device.split(":")[0] not in ("cpu", "cuda"):
         raise ValueError(f"device must be 'auto', 'cpu' or 'cuda[:index]', got {device!r}.")
-    elif device.startswith("cuda") and not torch.cuda.is_available():
+    elif device.startswith("cuda") and has_torch() and not _has_cuda():
         raise ValueError(
             f"device={device!r} was asked for, but torch finds no CUDA device. Use "
             "device='auto' or 'cpu'."
         )
-    given.device = torch.device(device)
+    given.on_host = device == "cpu" and given.module is None and type(loss) in _ON_HOST
+    given.device = device
+    if not given.on_host:
+        own = f"device={device!r}" if device != "cpu" else f"loss={loss!r}"
+        require_torch(own if given.module is None else f"module={given.module!r}")
     return given
+
+
+def _has_cuda():
+    """Whether torch finds a CUDA device; it is not imported where there is no driver."""
+    if not has_torch():
+        return False
+    if "torch" not in sys.modules and not any(map(find_library, _DRIVERS)):
+        return False
+    import torch
+
+    return torch.cuda.is_available()
 
 
 def _shuffled(samples, rng):

@@ -1,26 +1,31 @@
-"""The fit of the hash functions of two views by gradients (torch).
+"""The fit of the hash functions of two views by gradients.
 
 The relevance-CCA, which they start from, is the canonical correlation analysis of items and
 queries that are relevant to each other: its covariance between the views sums over relevant
 pairs, in the place of rows that are partners. Of partners it is the ordinary analysis.
 """
 
-import copy
-
 import numpy as np
-import torch
 from scipy.linalg import svd
 from sklearn import config_context
 from sklearn.utils.extmath import svd_flip
 
 from .._threads import one_thread
 from ..affinity._similar_rows import inverse_root
-from ..losses._base import to_device
+from ..losses import Training
 from ._base import centered, mean_and_units
-from ._linear import itq_projection, principal_directions, random_projection
-from ._networks import FeedForward, hidden_units, random_layers, with_last_layer
+from ._host_engine import HostEngine
+from ._linear import (
+    drawn_rows,
+    hidden_units,
+    itq_projection,
+    principal_directions,
+    random_layers,
+    random_projection,
+    with_last_layer,
+)
 from ._settings import resolve
-from ._training import Features, Keeper, MinibatchLoss, drawn_rows, minimize
+from ._training import Keeper, minimize, of_torch
 
 _ITEMS_PER_QUERY = 4  # of a batch
 _MOST_ROWS = 5000  # of each view
@@ -76,60 +81,41 @@ def fit_towers(hasher, loss, views, is_shared, rng, progress):
     if is_shared:
         mean, unit = np.mean([units[0][0], units[1][0]], axis=0), units[0][1]
         units = [(mean, unit)] * 2
-    device = both[0].device
-    features = [Features(x, *unit, device) for x, unit in zip((X, X_query), units)]
-    with torch.enable_grad(), config_context(), one_thread():
+    # Training goes by the settings of queries.
+    settings = both[1]
+    settings.device, settings.on_host = both[0].device, both[0].on_host
+    Engine = HostEngine if settings.on_host else of_torch("TorchEngine")
+    features = [Engine.features(x, unit, settings) for x, unit in zip((X, X_query), units)]
+    with Engine.context(), config_context(), one_thread():
         # The functions, from their first weights.
         sizes = [of_view.layer_sizes for of_view in both]
         how = pairs, is_shared, hasher.init, hasher.n_bits, rng
         weights = _start_weights(features, sizes, *how)
         functions = [
-            FeedForward(*of_view, rows, params.dropout, rng)
-            for of_view, rows, params in zip(weights, features, both)
+            Engine.layers(*of_view, rows, of_settings, rng)
+            for of_view, rows, of_settings in zip(weights, features, both)
         ]
         item, query = functions[0], functions[-1]
-        steps = [
-            (rate, decay * of_view.weight_decay)
-            for view, of_view in zip(functions, both)
-            for rate, decay in view.steps()
-        ]
-        # Training by the settings of queries; towers have decays of their own.
-        settings = copy.copy(both[1])
-        settings.weight_decay = 1.0
-        on = pairs.affinity, None, pairs.levels, {}
-        batch_loss = MinibatchLoss(loss, settings, rng, *on)
+        how = settings.n_bits, settings.tanh_scale is not None, settings.device, rng
+        gains = pairs.affinity.gain_levels(pairs.levels)
+        training = Training(pairs.affinity, None, pairs.levels, gains, *how, {})
+        engine = Engine(
+            [query, item], features[::-1], loss, training, settings, pairs.level_index
+        )
 
         def draw(queries):
             """Queries of a batch, each with an item that is relevant, and random ones."""
             n_random = min(_ITEMS_PER_QUERY * len(queries), pairs.n_items)
             drawn = rng.choice(pairs.n_items, n_random, replace=False)
             relevant = pairs.draw_relevant(queries, rng)
-            items = np.unique(np.concatenate([relevant, drawn]))
-
-            def level_index():
-                return to_device(pairs.level_index(queries, items), settings.device)
-
-            rows = features[1].batch(queries), features[0].batch(items)
-            return rows, level_index, (queries, items)
+            return queries, np.unique(np.concatenate([relevant, drawn]))
 
         # Queries that have something relevant; with another one if that is but one.
         queries = np.flatnonzero(pairs.has_relevant())
         if len(queries) < 2:
             queries = np.append(queries, np.setdiff1d([0, 1], queries)[:1])
-        module, how = _TwoModules(item.module, query.module), (settings, rng, Keeper())
-        losses, _ = minimize(module, steps, draw, queries, batch_loss, *how, progress)
+        losses = minimize(engine, queries, settings, rng, Keeper(), progress, draw)
     return item.fitted(), query.fitted(), losses
-
-
-class _TwoModules(torch.nn.Module):
-    """Applies a module to each view."""
-
-    def __init__(self, item, query):
-        super().__init__()
-        self.item, self.query = item, query
-
-    def forward(self, rows):
-        return self.query(rows[0]), self.item(rows[1])
 
 
 def _start_weights(features, layer_sizes, pairs, is_shared, init, n_bits, rng):

@@ -1,45 +1,35 @@
-"""The fit of a hash function by gradients of a loss of minibatches (torch)."""
+"""The fit of a hash function by gradients of a loss of minibatches."""
 
 import math
-from copy import deepcopy
 from numbers import Integral
 
 import numpy as np
-import scipy.sparse as sp
-import torch
 from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 
 from .._compat import independent_random_state
+from .._lazy import lazy_names
 from .._progress import Progress, warn_caller
 from .._threads import one_thread
-from ..affinity._similar_rows import in_units
-from ..losses import Batch, Training
-from ..losses._base import levels_of_pairs, to_device
-from ..losses._soft_counts import keep_freed_memory
+from ..losses import Training
 from ..metrics import make_retrieval_scorer
-from ._base import centered, errors_told, mean_and_units, row_blocks, weights_in_units
-from ._linear import PROJECTIONS, centered_projection
-from ._networks import (
-    FeedForward,
-    UserModule,
-    encode,
-    hidden_units,
-    load_moments,
-    make_solver,
-    moments_of,
-    random_layers,
-    with_last_layer,
-)
+from ._base import errors_told, mean_and_units, weights_in_units
+from ._host_engine import HostEngine
+from ._linear import start_weights
 from ._settings import settings_of
+
+of_torch, _ = lazy_names(
+    __package__,
+    {
+        "ModuleFunction": "_networks",
+        "TorchEngine": "_torch_engine",
+        "UserModule": "_networks",
+    },
+    what="Training a module or on CUDA, or by another loss than AP and nDCG,",
+)
 
 _MOST_SCORED = 1000  # training samples
 _SHORTEST_NESTED = 4  # leading bits; fewer rank nothing
-_MOST_COPIED = 2**24  # numbers, on the host: 64 MiB
-# The first projection is made from at most so many rows and numbers. Principal directions
-# of more rows hardly differ, and the rows are copied and made dense.
-_MOST_ROWS = 20_000
-_MOST_CELLS = 2**25
 # Two standard errors of the difference between two scores of one sample. The standard error
 # of the mean over n samples is smaller by the square root of n.
 _TWO_STANDARD_ERRORS = 0.5
@@ -113,8 +103,8 @@ def fit_by_gradient(hasher, loss, data, is_chunk=False):
     else:
         similar = data.similar if hasher.module is None else None
         unit = mean_and_units(data.X, samples, similar)
-    how = *unit, settings.device, hasher.module is not None
-    features = Features(data.X, *how)
+    Engine = HostEngine if settings.on_host else of_torch("TorchEngine")
+    features = Engine.features(data.X, unit, settings)
     # The score that tells when to stop, or whether training of a module has helped.
     score = kind = None
     if hasher.early_descent:
@@ -123,7 +113,8 @@ def fit_by_gradient(hasher, loss, data, is_chunk=False):
             of_rows = targets[held_out]
         else:
             X_val, of_rows = data.validation
-            scored, rows = Features(X_val, *how), np.arange(X_val.shape[0])
+            scored = Engine.features(X_val, unit, settings)
+            rows = np.arange(X_val.shape[0])
         score = Score(affinity, scored, rows, of_rows, loss.measure)
     elif hasher.module is not None or settings.few_similar:
         kind = "training"
@@ -135,13 +126,13 @@ def fit_by_gradient(hasher, loss, data, is_chunk=False):
             score = Score(affinity, features, rows, targets[rows], loss.measure)
         except ValueError:  # too few samples to be ranked
             pass
-    # Torch has gradients, and both libraries get their modes back. A context within, such
-    # as torch.no_grad, restores the mode itself, unless an interrupt comes while it does.
-    with torch.enable_grad(), config_context(), one_thread():
+    # Both libraries get their modes back, also after an interrupt.
+    with Engine.context(), config_context(), one_thread():
         # The hash function.
         if hasher.module is not None:
             weights = before.get("module_state_")
-            function = UserModule(hasher.module, weights, hasher.n_bits, features, rng)
+            how = hasher.module, weights, settings, features, rng
+            function = of_torch("UserModule")(*how)
         else:
             if before:
                 # The first layer takes (X - mean) / unit in place of X - old mean.
@@ -154,17 +145,17 @@ def fit_by_gradient(hasher, loss, data, is_chunk=False):
             else:
                 sizes = settings.layer_sizes, hasher.n_bits
                 weights = start_weights(features, samples, *sizes, hasher.init, rng)
-            function = FeedForward(*weights, features, settings.dropout, rng)
-        # The loss of a minibatch.
-        on = affinity, targets, data.levels, before
-        batch_loss = MinibatchLoss(loss, settings, rng, *on)
-        levels_of = levels_of_pairs(affinity, data.levels, targets, settings.device)
-
-        def draw(rows):
-            return features.batch(rows), lambda: levels_of(rows), rows
-
+            function = Engine.layers(*weights, features, settings, rng)
+        # What steps it down the loss of a minibatch.
+        of_data = affinity, targets, data.levels, affinity.gain_levels(data.levels)
+        of_fit = settings.n_bits, settings.tanh_scale is not None, settings.device, rng
+        training = Training(*of_data, *of_fit, before)
+        engine = Engine([function], [features], loss, training, settings)
+        before_moments = state.get("moments") or (None, None)
+        if before_moments[0] == settings.solver:
+            engine.load_moments(before_moments[1])
         # Training. Callbacks see the hasher as it would be if training stopped now.
-        known = data.seen | {"affinity_": affinity.given} | batch_loss.fitted
+        known = data.seen | {"affinity_": affinity.given} | engine.fitted_by_loss
         of_chunks = {
             "mean": features.mean,
             "unit": features.unit,
@@ -179,21 +170,18 @@ def fit_by_gradient(hasher, loss, data, is_chunk=False):
         how = settings.max_iter, "epoch", function.fitted
         progress = Progress(hasher, data.X, targets, *how, fitted=fitted)
         keeper = Keeper(score if hasher.early_descent else None, held_out, hasher)
-        how = settings, rng, keeper, progress, state.get("moments")
-        with function.generators():
-            score_before = None if score is None else score(function.module)
-            losses, optimizer = minimize(
-                function.module, function.steps(), draw, samples, batch_loss, *how
-            )
+        with engine.generators():
+            score_before = None if score is None else score(engine)
+            losses = minimize(engine, samples, settings, rng, keeper, progress)
             if score is not None:
-                _warn_if_worse(score, score_before, function.module, kind)
+                _warn_if_worse(score, score_before, engine, kind)
         # How training went, over all warm starts, and what later chunks go on from.
         scores, best = before.get("validation_scores_"), None
         if hasher.early_descent:
             scores = [*(scores or []), *keeper.scores]
             best = max(keeper.scores, default=None)
         losses = [*before.get("loss_curve_", []), *losses]
-        moments = (settings.solver, moments_of(optimizer)) if is_chunk else None
+        moments = (settings.solver, engine.moments()) if is_chunk else None
         history = {
             "loss_curve_": losses,
             "n_iter_": len(losses),
@@ -204,10 +192,8 @@ def fit_by_gradient(hasher, loss, data, is_chunk=False):
         return progress.finish() | history
 
 
-def minimize(
-    module, steps, draw, samples, batch_loss, settings, rng, keeper, progress, moments=None
-):
-    """Train on some rows; the module then holds the weights that the keeper has kept.
+def minimize(engine, samples, settings, rng, keeper, progress, draw=None):
+    """Train on some rows; the engine then holds the weights that the keeper has kept.
 
     An interrupt ends training after the last completed epoch, with a warning, or is passed
     on if none is completed. A loss or weight that is NaN or infinite ends training, too,
@@ -215,26 +201,17 @@ def minimize(
 
     Parameters
     ----------
-    module : torch.nn.Module
-        Turns features into activations.
-
-    steps : list of (float, float)
-        Factors of the learning rate and of the weight decay, for each parameter.
-
-    draw : callable
-        ``draw(rows) -> features, level_index, rows`` of a minibatch, see `Batch`.
+    engine : HostEngine or TorchEngine
+        Has the weights, and steps them down the loss of a minibatch.
 
     samples : ndarray of int
         Rows to train on.
 
-    batch_loss : MinibatchLoss
-        The loss of the activations of a minibatch.
-
     settings : SimpleNamespace
-        Solver, schedules, sizes.
+        Schedules, sizes, and the bits that a step keeps.
 
     rng : RandomState
-        Shuffles the samples.
+        Shuffles the samples, and draws bits.
 
     keeper : Keeper
         Decides which weights are kept, and when to stop.
@@ -242,22 +219,15 @@ def minimize(
     progress : Progress
         Told of each epoch; may ask to stop.
 
-    moments : tuple or None, default=None
-        Name of the solver of an earlier training of the same module, and its moments.
+    draw : callable, default=None
+        Turns samples of a minibatch into the rows of two views. None: there is one.
 
     Returns
     -------
     losses : list of float
         Mean loss of each epoch.
-
-    optimizer : Optimizer
-        The solver, with its moments of the gradients.
     """
-    rates, decays = zip(*steps)
-    optimizer = make_solver(settings.solver, module.parameters(), rates)
-    if moments and moments[0] == settings.solver:
-        load_moments(optimizer, moments[1])
-    keeper.begin(module)
+    keeper.begin(engine)
     n_left, done = settings.max_iter, 0.0  # epochs, and the part of training
     descends = settings.learning_rate == "cosine"
     progress.kept = keeper.kept
@@ -270,32 +240,31 @@ def minimize(
             order = settings.shuffle(samples, rng)
             # Growth of tanh runs from 0 in the first epoch to 1 in the last one.
             growth = done / (1 - (1 - done) / n_left) if n_left > 1 else float(done > 0)
-            total = torch.zeros((), device=settings.device)
+            total = 0.0
             for i, rows in enumerate(np.array_split(order, n_batches)):
                 rate = settings.learning_rate_init
                 if descends:  # half a cosine from 1 to 0 over training
                     done_now = done + i / n_batches * (1 - done) / n_left
                     rate *= 0.5 * (1 + math.cos(math.pi * done_now))
-                for group in optimizer.param_groups:
-                    group["lr"] = rate * group["factor"]
-                X, *of_batch = draw(rows)
-                loss = batch_loss(module(X), *of_batch, growth)
-                module.zero_grad()
-                loss.backward()
-                optimizer.step()
-                # Weights shrink apart from the gradient, whatever the solver; not
-                # frozen ones.
-                with torch.no_grad():
-                    for parameter, factor in zip(module.parameters(), decays):
-                        if factor and parameter.grad is not None:
-                            decay = rate * settings.weight_decay
-                            parameter *= max(0.0, 1 - factor * decay)
-                total += loss.detach() * len(rows)
+                rows_of_views = rows if draw is None else draw(rows)
+                # The bits that take part, drawn at random from all or the leading ones.
+                n_leading = settings.n_bits
+                if settings.nested:
+                    n_least = min(n_leading, _SHORTEST_NESTED)
+                    n_leading = rng.randint(n_least, n_leading + 1)
+                n_kept, kept = settings.n_kept_bits[n_leading], None
+                if n_kept < settings.n_bits:
+                    kept = rng.permutation(n_leading)[:n_kept]
+                scale = settings.tanh_scale
+                if scale is not None:
+                    scale = scale[0] * (scale[1] / scale[0]) ** growth
+                loss = engine.step(rows_of_views, kept, scale, rate)
+                total = total + loss * len(rows)
             # An epoch that has come to NaN or infinity does not count.
             loss, problem = float(total) / len(samples), None
             if not math.isfinite(loss):
                 problem = f"The loss is {loss}"
-            elif not all(bool(p.isfinite().all()) for p in module.parameters()):
+            elif not engine.is_finite():
                 problem = "The weights are NaN or infinite"
             if problem:
                 problem += f" in epoch {len(keeper.losses) + 1} of {settings.max_iter}."
@@ -307,82 +276,15 @@ def minimize(
                 break
             done += (1 - done) / n_left
             n_left -= 1
-            is_stale = keeper.end_epoch(module, loss)
+            is_stale = keeper.end_epoch(engine, loss)
             progress.told = f"loss = {loss:.6f}{keeper.told}"
             if progress.end() or (is_stale and not descends):
                 break
             if is_stale:
                 n_left = min(n_left, math.ceil(settings.max_iter / 4))
-                samples = keeper.begin_descent(module, samples)
-    keeper.restore(module)
-    return keeper.losses, optimizer
-
-
-class MinibatchLoss:
-    """The loss of a minibatch of activations, of which each step keeps some bits.
-
-    Parameters
-    ----------
-    loss : BaseLoss
-        What is bound to the training data, see `Training`.
-
-    settings : SimpleNamespace
-        Number of bits that a step keeps, whether these are nested, scales of tanh, and the
-        device.
-
-    rng : RandomState
-        Draws the bits, and what the loss draws.
-
-    affinity, targets, levels, earlier : object
-        Training data.
-
-    Attributes
-    ----------
-    fitted : dict
-        Attributes that the fitted hasher keeps of the loss.
-    """
-
-    def __init__(self, loss, settings, rng, affinity, targets, levels, earlier):
-        keep_freed_memory()
-        self._loss, self._settings, self._rng = loss, settings, rng
-        of_data = affinity, targets, levels, affinity.gain_levels(levels)
-        of_fit = settings.n_bits, settings.tanh_scale is not None, settings.device, rng
-        self._step, self.fitted = loss.bind(Training(*of_data, *of_fit, earlier))
-
-    def __call__(self, activations, level_index, rows, progress):
-        settings, both = self._settings, isinstance(activations, tuple)
-        views = activations if both else [activations]
-        # The bits that take part, drawn at random from all or from the leading ones.
-        n_bits = n_leading = views[0].shape[1]
-        if settings.nested:
-            n_leading = self._rng.randint(min(n_bits, _SHORTEST_NESTED), n_bits + 1)
-        n_kept, kept = settings.n_kept_bits[n_leading], None
-        if n_kept < n_bits:
-            kept = to_device(self._rng.permutation(n_leading)[:n_kept], settings.device)
-            views = [each.index_select(1, kept) for each in views]
-        views = [each.to(torch.promote_types(each.dtype, torch.float32)) for each in views]
-        first = views[0]
-        # The scale of tanh grows geometrically.
-        scale = settings.tanh_scale
-        if scale is not None:
-            scale = scale[0] * (scale[1] / scale[0]) ** progress
-        batch = Batch(tuple(views) if both else first, level_index, rows, kept, scale)
-        value = self._step(batch)
-        # Only a scalar tensor that depends on the bits can be minimized.
-        is_tensor = isinstance(value, torch.Tensor)
-        if not is_tensor or value.shape != () or not value.is_floating_point():
-            found = type(value).__name__
-            if is_tensor:
-                found = f"a tensor of shape {tuple(value.shape)} and {value.dtype}"
-        elif first.requires_grad and not value.requires_grad:
-            found = "a tensor that depends on no bit: a constant, or detached"
-        else:
-            return value
-        raise ValueError(
-            f"loss {self._loss!r} must return a number that depends "
-            "on the bits, as a float tensor of shape (), as .mean() or .sum() of a tensor "
-            f"gives it without .item(), .detach() and NumPy. Got {found}."
-        )
+                samples = keeper.begin_descent(engine, samples)
+    keeper.restore(engine)
+    return keeper.losses
 
 
 class Keeper:
@@ -399,7 +301,7 @@ class Keeper:
     Parameters
     ----------
     score : callable or None, default=None
-        ``score(module) -> float``, higher is better.
+        ``score(engine) -> float``, higher is better.
 
     held_out : ndarray of int or None, default=None
         Rows that are scored, and are trained on in the descent, which is not scored then.
@@ -426,41 +328,41 @@ class Keeper:
         self.losses, self.scores, self._n_without = [], [], 0
         self._best, self._descends = -math.inf, False
 
-    def begin(self, module):
+    def begin(self, engine):
         """Keep the weights that training starts from."""
-        self._weights = deepcopy(module.state_dict())
+        self._weights = engine.weights()
 
-    def end_epoch(self, module, loss):
+    def end_epoch(self, engine, loss):
         """Note the weights and the loss of an epoch; return whether to stop or descend."""
         # All facts in one step: an interrupt cannot leave half of an epoch.
         facts = {"losses": [*self.losses, loss]}
         if self.score is None or (self._descends and self.held_out is not None):
             told = "" if self.score is None else ", all samples"
-            vars(self).update(facts, told=told, _weights=deepcopy(module.state_dict()))
+            vars(self).update(facts, told=told, _weights=engine.weights())
             return False
-        score = self.score(module)
+        score = self.score(engine)
         facts["told"] = f", validation score = {score:.6f}"
         improved = score >= self._best + self.params.tol
         facts["scores"] = [*self.scores, score]
         facts["_n_without"] = 0 if improved else self._n_without + 1
         if score > self._best and not self._descends:
-            facts |= {"_best": score, "_weights": deepcopy(module.state_dict())}
+            facts |= {"_best": score, "_weights": engine.weights()}
         elif score >= self._best and self._descends:
-            facts["_weights"] = deepcopy(module.state_dict())
+            facts["_weights"] = engine.weights()
         vars(self).update(**facts)
         return not self._descends and self._n_without > self.params.n_iter_no_change
 
-    def begin_descent(self, module, samples):
+    def begin_descent(self, engine, samples):
         """Go back to the best weights; return the rows to train on from now on."""
-        self.restore(module)
+        self.restore(engine)
         self._descends = True
         if self.held_out is None:
             return samples
         return np.sort(np.concatenate([samples, self.held_out]))
 
-    def restore(self, module):
-        """Give the module the weights that were kept."""
-        module.load_state_dict(self._weights)
+    def restore(self, engine):
+        """Give the engine the weights that were kept."""
+        engine.restore(self._weights)
 
 
 class Score:
@@ -492,22 +394,22 @@ class Score:
         self._scorer = make_retrieval_scorer(measure)
         self.samples, self._targets = samples, targets
 
-    def __call__(self, module):
-        """Score of the codes of a module, or, without a module, of codes that are equal."""
-        self._module = module
+    def __call__(self, engine):
+        """Score of the codes of an engine, or, without an engine, of equal codes."""
+        self._engine = engine
         return self._scorer(self, self.samples, self._targets)
 
     def transform(self, samples):
         """Codes of some samples: to the scorer this object is a fitted hasher."""
-        if self._module is None:
+        if self._engine is None:
             return np.zeros((len(samples), 1), np.uint8)
-        return encode(self._module, self._features, samples)
+        return self._engine.codes(self._features, samples)
 
 
-def _warn_if_worse(score, before, module, kind):
+def _warn_if_worse(score, before, engine, kind):
     """Warn if training has made the codes of samples worse, or most of them equal."""
     n_samples = len(score.samples)
-    after = score(module)
+    after = score(engine)
     codes = score.transform(score.samples)
     equal = score(None)  # what codes score that are all equal
     counts = np.unique(codes, axis=0, return_counts=True)[1]
@@ -545,99 +447,3 @@ def split_samples(data, n_held_out, shuffle, rng):
         with errors_told(message):
             data.affinity.check_contrast(data.targets[part], data.levels)
     return parts
-
-
-def start_weights(features, samples, layer_sizes, n_bits, init, rng):
-    """First weights, in units of `features`: random hidden layers, then a projection."""
-    n_features = features.X.shape[1]
-    samples = drawn_rows(samples, _MOST_ROWS, rng)
-    is_large = len(samples) * n_features > _MOST_CELLS
-    if is_large and sp.issparse(features.X) and not layer_sizes:
-        # Sparse rows stay sparse.
-        X = features.X[samples]
-        projection = centered_projection(X, features.mean, init, n_bits, rng)
-        projected = X @ projection - features.mean @ projection
-        scale = np.sqrt(np.mean(projected**2)) or 1.0
-        coef = weights_in_units(projection, features.unit) / scale
-        return [coef], [-projected.mean(axis=0) / scale]
-    samples = drawn_rows(samples, max(2, _MOST_CELLS // n_features), rng)
-    layers = random_layers(n_features, layer_sizes, rng)
-    hidden, mean = centered(hidden_units(features.block(samples), *layers))
-    projection = PROJECTIONS[init](hidden, n_bits, rng)
-    return with_last_layer(hidden, mean, *layers, projection)
-
-
-def drawn_rows(samples, n_most, rng):
-    """Draw at most `n_most` of some rows, in ascending order."""
-    if len(samples) <= n_most:
-        return samples
-    return np.sort(rng.choice(samples, n_most, replace=False))
-
-
-class Features:
-    """The rows ``X - mean`` in units, as float32 tensors on a device.
-
-    Parameters
-    ----------
-    X : ndarray (also memory-mapped), CSR or tensor of shape (n_samples, n_features)
-        Checked features. A centered float32 copy of dense ones is kept where it is small,
-        or a CUDA device has room. Others are neither copied nor made dense as a whole.
-
-    mean : ndarray of shape (n_features,) or float
-        Subtracted from the rows.
-
-    unit : float, or ndarray of shape (n_features,) or (n_features, n_features)
-        Divides them, or is the matrix that they are multiplied by.
-
-    device : torch.device
-        Where batches go, and where a tensor is brought.
-
-    as_they_are : bool, default=False
-        Whether rows are ``X`` itself, and mean and unit are only stored.
-    """
-
-    def __init__(self, X, mean, unit, device, as_they_are=False):
-        self.X = X.to(device) if isinstance(X, torch.Tensor) else X
-        self.mean, self.unit, self.device = mean, unit, device
-        self._as_they_are = as_they_are
-        self._resident = None
-        if isinstance(X, np.ndarray):
-            room = _MOST_COPIED
-            if device.type == "cuda":
-                room = torch.cuda.mem_get_info(device)[0] // 16  # bytes
-            if X.size <= room:
-                copy = torch.empty(X.shape, dtype=torch.float32, device=device)
-                for rows in row_blocks(X):
-                    copy[rows] = torch.from_numpy(self.block(rows).astype(np.float32))
-                self._resident = copy
-
-    def block(self, rows):
-        """Rows, by slice or index array, as a dense float64 array on the host."""
-        if isinstance(self.X, torch.Tensor):
-            return self._of_tensor(rows).cpu().numpy()
-        block = self.X[rows]
-        block = block.toarray() if sp.issparse(block) else block
-        if self._as_they_are:
-            return np.asarray(block, dtype=np.float64)
-        return in_units(block - np.float64(self.mean), self.unit)
-
-    def batch(self, rows):
-        """Rows, by index array, as a float32 tensor on the device."""
-        if self._resident is not None:
-            return self._resident[to_device(rows, self.device)]
-        if isinstance(self.X, torch.Tensor):
-            return self._of_tensor(rows).float()
-        return to_device(self.block(rows).astype(np.float32), self.device)
-
-    def extremes(self):
-        """The rows of the largest and of the smallest number, as `batch` gives them."""
-        places = int(self.X.argmax()), int(self.X.argmin())
-        return self.batch(np.array(places) // self.X.shape[1])
-
-    def _of_tensor(self, rows):
-        block = self.X[to_device(rows, self.device)].double()
-        if self._as_they_are:
-            return block
-        how = {"dtype": torch.float64, "device": self.device}
-        mean, unit = torch.as_tensor(self.mean, **how), torch.as_tensor(self.unit, **how)
-        return in_units(block - mean, unit)

@@ -126,6 +126,17 @@ class BaseLoss(BaseEstimator):
             "function loss(query_bits, item_bits, affinity)."
         )
 
+    def check_training(self, training: "Training") -> None:
+        """Raise ValueError unless the loss can be trained as `bind` says."""
+        self._validate_params()
+        if self.needs_tanh and not training.is_relaxed:
+            raise ValueError(
+                f"{type(self).__name__} counts distances of relaxed bits in [-1, 1], which "
+                "tanh_scale=None leaves unbounded. Set tanh_scale to 'auto' or a number."
+            )
+        if self.takes_levels:
+            summable_grades(training.gain_levels)
+
     def bind(
         self, training: "Training"
     ) -> tuple[Callable[["Batch"], Tensor], dict[str, Any]]:
@@ -150,15 +161,10 @@ class BaseLoss(BaseEstimator):
             If a parameter is out of range, or bits are not relaxed by tanh, which are
             counted.
         """
-        self._validate_params()
-        if self.needs_tanh and not training.is_relaxed:
-            raise ValueError(
-                f"{type(self).__name__} counts distances of relaxed bits in [-1, 1], which "
-                "tanh_scale=None leaves unbounded. Set tanh_scale to 'auto' or a number."
-            )
+        self.check_training(training)
         options = {"n_bits": training.n_bits}
         if self.takes_levels:
-            grades = np.asarray(summable_grades(training.gain_levels))
+            grades = np.asarray(training.gain_levels)
             options["levels"] = to_device(grades, training.device)
         # In the last place, -1, is the affinity of pairs of which nothing is known.
         values = to_device(np.append(training.levels, -1), training.device)
@@ -310,29 +316,28 @@ def to_device(array, device):
     return tensor.to(device, non_blocking=True)
 
 
-def levels_of_pairs(affinity, levels, targets, device):
+def levels_of_pairs(affinity, levels, targets, take):
     """Make a function of rows of targets that gives the places of all pairs in `levels`.
 
-    Labels and dense label indicators are checked and brought to the device once, if a loss
-    asks. Any other oracle is asked on the host, for each batch, some rows at a time.
+    Labels and dense label indicators are checked once, if a loss asks, and brought by
+    `take` to where minibatches are. Any other oracle is asked on the host, for each batch,
+    some rows at a time.
     """
-    import torch
 
     @cache
     def table():
         found = affinity.batch_table(targets)
-        return None if found is None else to_device(found, device)
+        return None if found is None else take(found)
 
     def level_index(rows):
         if table() is not None:
-            index = affinity.compare_batch(table()[to_device(rows, device)])
-            return index.view(torch.uint8) if index.dtype == torch.bool else index
+            return affinity.compare_batch(table()[take(rows)])
         of_rows, n_rows = targets[rows], max(1, _PAIRS_PER_BLOCK // len(rows))
         dtype = np.uint8 if len(levels) <= 256 else np.int32
         index = np.empty((len(rows), len(rows)), dtype)
         for part, block in affinity.level_blocks(of_rows, of_rows, levels, n_rows):
             index[part] = block
-        return to_device(index, device)
+        return take(index)
 
     return level_index
 

@@ -21,12 +21,11 @@ import torch
 
 from .._compat import Interval, validated
 from .._types import Count, Tensor
+from ._rankings import blocks_of_queries
 
 _LARGEST_KEPT = 1 << 24
-_PAIRS_PER_BLOCK = 1 << 17  # half a MiB of float32: it stays in cache between passes
 _PAIRS_PER_DEVICE_BLOCK = 1 << 23  # an accelerator wants few and large steps
 _SHARE = 1 << 32
-_ROWS_PER_BLOCK = 32  # at least: each block adds to the whole gradient of the database
 
 
 @validated(
@@ -128,12 +127,14 @@ class SoftCounts(torch.autograd.Function):
         cells = torch.empty(level_index.shape, dtype=torch.int32, device=query.device)
         counts = query.new_empty((len(query), n_cells))
         ctx.scale = 0.5 * n_bins / query.shape[1]
-        for rows in blocks_of_queries(cells):
+        for rows in _blocks(cells):
             products, levels = query[rows] @ database.T, level_index[rows]
             found = counts[rows], cells[rows]
             if is_on_host(query):
-                pairs = arrays_of_pairs(products, levels, ctx.scale, n_bins)
-                count_softly(*pairs, *(each.numpy() for each in found))
+                arrays = (each.numpy() for each in (products, levels.contiguous()))
+                number = products.numpy().dtype.type
+                bins = map(number, (ctx.scale, 0.5 * n_bins, n_bins))
+                count_softly(*arrays, *bins, *(each.numpy() for each in found))
             else:
                 _count_on_device(products, levels, ctx.scale, n_bins, *found)
         ctx.save_for_backward(query, database, cells)
@@ -149,7 +150,7 @@ class SoftCounts(torch.autograd.Function):
         grad_query = torch.empty_like(query)
         # Transposed: a product that adds to its rows is faster than one to its columns.
         grad_database = database.new_zeros(database.shape[::-1])
-        for rows in blocks_of_queries(cells):
+        for rows in _blocks(cells):
             grad_products = torch.gather(steps[rows], 1, cells[rows].long())
             grad_query[rows].addmm_(grad_products, database, beta=0, alpha=-ctx.scale)
             grad_database.addmm_(query[rows].T, grad_products, alpha=-ctx.scale)
@@ -159,13 +160,6 @@ class SoftCounts(torch.autograd.Function):
 def is_on_host(tensor):
     """Whether compiled loops reach the numbers of a tensor."""
     return tensor.device.type == "cpu"
-
-
-def arrays_of_pairs(products, levels, scale, n_bins):
-    """Inner products, levels, and bins as numbers, as compiled loops take them."""
-    products = products.numpy()
-    bins = (products.dtype.type(value) for value in (scale, 0.5 * n_bins, n_bins))
-    return products, levels.contiguous().numpy(), *bins
 
 
 def _count_on_device(products, levels, scale, n_bins, counts, cells):
@@ -188,12 +182,10 @@ def _count_on_device(products, levels, scale, n_bins, counts, cells):
     counts.masked_fill_(is_lost, torch.nan)
 
 
-def blocks_of_queries(pairs):
+def _blocks(pairs):
     """Slices of queries whose pairs stay in the cache, or fill an accelerator."""
-    n_query, n_database = pairs.shape
-    n_pairs = _PAIRS_PER_BLOCK if is_on_host(pairs) else _PAIRS_PER_DEVICE_BLOCK
-    size = max(_ROWS_PER_BLOCK, n_pairs // max(1, n_database))
-    return [slice(start, min(start + size, n_query)) for start in range(0, n_query, size)]
+    how = () if is_on_host(pairs) else (_PAIRS_PER_DEVICE_BLOCK,)
+    return blocks_of_queries(pairs.shape, *how)
 
 
 def check_shapes(query, database, level_index):

@@ -1,16 +1,13 @@
 """Ranking measures of soft counts, and the loss that is one minus their mean."""
 
-from functools import lru_cache
-
 import numpy as np
 import torch
 
 from .._compat import validated
 from .._types import Tensor
+from ._rankings import measure_rankings, tables_of_measure
 from ._soft_counts import (
     SoftCounts,
-    arrays_of_pairs,
-    blocks_of_queries,
     check_levels,
     check_shapes,
     is_on_host,
@@ -20,7 +17,6 @@ from ._soft_counts import (
 _CONSTRAINTS = {"counts": [torch.Tensor], "levels": [torch.Tensor, "array-like"]}
 _LEAST_COUNT = -1e-3  # what rounding makes of 0 is less
 _MOST_PAIRS_MOVED = 1 << 18  # from a device to the host
-_NO_DISCOUNTS = np.empty(0)
 
 
 @validated(**_CONSTRAINTS)
@@ -202,7 +198,7 @@ class _Measure(torch.autograd.Function):
             if table.min(initial=0) < _LEAST_COUNT:
                 raise ValueError(f"counts must be at least 0, got {table.min()}.")
             n_items = np.abs(table).sum(axis=(1, 2)).max(initial=0)
-            how = _tables_of_measure(levels, measure, simplified, n_items)
+            how = _tables(levels, measure, simplified, n_items)
             measure_counts(table, how, values, gradients)
         ctx.save_for_backward(torch.from_numpy(gradients).to(counts))
         return torch.from_numpy(values).to(counts)
@@ -213,19 +209,9 @@ class _Measure(torch.autograd.Function):
         return gradients * grad_values[:, None, None], None, None, None
 
 
-def _tables_of_measure(levels, measure, simplified, n_items):
-    """Gains by level, whether ties count by their middle, and discounts of ranks."""
+def _tables(levels, measure, simplified, n_items):
     levels = torch.as_tensor(levels, dtype=torch.float64).cpu().numpy()
-    if measure == "AP":
-        return levels, simplified, _NO_DISCOUNTS, _NO_DISCOUNTS
-    return np.exp2(levels) - 1, simplified, *_discounts(int(np.ceil(n_items)))
-
-
-@lru_cache(maxsize=4)
-def _discounts(n_ranks):
-    """Tables by rank, one to spare: D(1), D(2), ... and S(0), S(1), ..."""
-    discounts = 1 / np.log2(np.arange(n_ranks + 2) + 2)
-    return discounts, np.concatenate(([0], np.cumsum(discounts)))
+    return tables_of_measure(levels, measure, simplified, int(np.ceil(n_items)))
 
 
 def ranking_loss(
@@ -286,7 +272,7 @@ def ranking_loss(
         # Sum of the measure over queries that have something relevant, and their number.
         if is_on_host(query):
             check_levels(level_index, len(levels))
-            how = _tables_of_measure(levels, measure, simplified, len(items))
+            how = _tables(levels, measure, simplified, len(items))
             total, n_queries = _RankingOnHost.apply(query, items, level_index, how, n_bins)
         else:
             how = level_index, len(levels), n_bins
@@ -309,21 +295,11 @@ class _RankingOnHost(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, query, items, level_index, how, n_bins):
-        from .._loops._soft import rank_softly
-
-        scale, total, n_queries = 0.5 * n_bins / query.shape[1], 0.0, 0
-        grad_query = torch.empty_like(query)
-        # Transposed: a product that adds to its rows is faster than one to its columns.
-        grad_items = items.new_zeros(items.shape[::-1])
-        for rows in blocks_of_queries(level_index):
-            products = query[rows] @ items.T
-            pairs = arrays_of_pairs(products, level_index[rows], scale, n_bins)
-            value, n_valued = rank_softly(*pairs, how)
-            total, n_queries = total + value, n_queries + n_valued
-            # The products have become the gradient by positions.
-            grad_query[rows].addmm_(products, items, beta=0, alpha=-scale)
-            grad_items.addmm_(query[rows].T, products, alpha=-scale)
-        ctx.save_for_backward(grad_query, grad_items.T)
+        arrays = (
+            each.detach().numpy() for each in (query, items, level_index.contiguous())
+        )
+        total, n_queries, *gradients = measure_rankings(*arrays, how, n_bins)
+        ctx.save_for_backward(*map(torch.from_numpy, gradients))
         n_queries = query.new_tensor(n_queries)
         ctx.mark_non_differentiable(n_queries)
         return query.new_tensor(total), n_queries

@@ -7,12 +7,12 @@ from itertools import count
 import numpy as np
 import pytest
 import scipy.sparse as sp
-import torch
 from cross_view_cases import LABELS, LONE_CLASSES, C, J, Q, X, Y, codes_of, fit, small
 from numpy.testing import assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_talr.affinity import LabelAffinity
+from sklearn_talr.hashing._host_engine import HostEngine
 from sklearn_talr.losses import DCMHLoss
 
 pytestmark = LONE_CLASSES
@@ -128,14 +128,14 @@ def test_refused_by_fitted_hashers(fitted):
 
 def interrupt_step(monkeypatch, number):
     """Interrupt the n-th step, from 1."""
-    backward, calls = torch.Tensor.backward, count(1)
+    step, calls = HostEngine.step, count(1)
 
     def interrupted(*args, **kwargs):
         if next(calls) == number:
             raise KeyboardInterrupt
-        return backward(*args, **kwargs)
+        return step(*args, **kwargs)
 
-    monkeypatch.setattr(torch.Tensor, "backward", interrupted)
+    monkeypatch.setattr(HostEngine, "step", interrupted)
 
 
 def test_the_last_epoch_before_an_interrupt_is_kept(monkeypatch):

@@ -22,11 +22,13 @@ for hasher, activations, weights, score in cases:
             try:
                 getattr(hasher, method)(X, y)
             except ImportError as error:
-                assert str(error).startswith("Training by gradients needs PyTorch"), error
-                assert "pip install torch" in str(error)
+                assert str(error).startswith(f"loss={hasher.loss!r} needs PyTorch"), error
+                assert "pip install 'sklearn-talr[torch]'" in str(error)
             else:
-                raise AssertionError("trained")
-    assert (hasher.decision_function(X) == activations).all()
+                assert hasher.loss == "AP"
+                break
+    else:
+        assert (hasher.decision_function(X) == activations).all()
 
 from sklearn.base import clone
 from sklearn_talr import losses

@@ -32,8 +32,9 @@ CASES = {
 SAMPLES = np.array([3, 29, 0, 11, 17, 8])
 
 
+@pytest.mark.parametrize("take", [np.asarray, torch.from_numpy])
 @pytest.mark.parametrize("name", CASES)
-def test_levels_are_those_of_the_oracle(name, monkeypatch):
+def test_levels_are_those_of_the_oracle(name, take, monkeypatch):
     affinity, targets = CASES[name]
     if hasattr(affinity, "fit"):
         affinity.fit(targets)
@@ -42,9 +43,8 @@ def test_levels_are_those_of_the_oracle(name, monkeypatch):
     assert len(np.unique(expected)) > 1
     for pairs_per_block in (2**20, 13):  # one block; two rows each
         monkeypatch.setattr(_base, "_PAIRS_PER_BLOCK", pairs_per_block)
-        found = levels_of_pairs(affinity, levels, targets, CPU)(SAMPLES)
-        np.testing.assert_array_equal(levels[found.numpy()], expected)
-        assert not found.is_floating_point()
+        found = levels_of_pairs(affinity, levels, targets, take)(SAMPLES)
+        np.testing.assert_array_equal(levels[np.asarray(found).astype(int)], expected)
 
 
 X = rng.standard_normal((30, 5))

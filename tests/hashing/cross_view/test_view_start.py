@@ -3,13 +3,12 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-import torch
 from scipy.linalg import eigh, subspace_angles
 from sklearn.cross_decomposition import CCA
 
 from sklearn_talr.affinity import JudgmentAffinity, _similar_rows
 from sklearn_talr.hashing import _towers
-from sklearn_talr.hashing._training import Features
+from sklearn_talr.hashing._host_engine import Features
 from sklearn_talr.hashing._views import Pairs
 
 N, N_BITS = 80, 3
@@ -33,7 +32,7 @@ def pairs_of(grades):
 
 
 def features_of(X):
-    return Features(X, np.zeros(X.shape[1]), 1.0, torch.device("cpu"))
+    return Features(X, np.zeros(X.shape[1]), 1.0)
 
 
 def start(X, X_query, init="cca", n_bits=N_BITS, grades=None):

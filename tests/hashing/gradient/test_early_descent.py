@@ -5,12 +5,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import torch
+from engines import NotedSteps
 from hashers import small, split_labels
 from sklearn.base import clone
 
-from sklearn_talr.hashing import _training
-from sklearn_talr.hashing._training import Keeper, MinibatchLoss
+from sklearn_talr.hashing._host_engine import HostEngine
+from sklearn_talr.hashing._training import Keeper
 
 
 def stopping(**params):
@@ -28,19 +28,17 @@ def score_of_held_out(hasher, X, y):
 class TestKeeper:
     def run(self, scores, **params):
         """Weight i after epoch i; what each epoch answers, and the weight kept."""
-        module, given = torch.nn.Linear(1, 1), iter(scores)
+        engine, given = NotedSteps(), iter(scores)
         keeper = Keeper(lambda _: next(given), None, SimpleNamespace(**params))
-        with torch.no_grad():
-            module.weight.fill_(-1)
-            keeper.begin(module)
-            stops = []
-            for epoch in range(len(scores)):
-                module.weight.fill_(epoch)
-                stops.append(keeper.end_epoch(module, -epoch))
-            keeper.restore(module)
+        keeper.begin(engine)
+        stops = []
+        for epoch in range(len(scores)):
+            engine.weight = epoch
+            stops.append(keeper.end_epoch(engine, -epoch))
+        keeper.restore(engine)
         assert keeper.scores == scores
         assert keeper.losses == [-epoch for epoch in range(len(scores))]
-        return stops, module.weight.item()
+        return stops, engine.weight
 
     def test_goes_on_while_it_improves_by_tol(self):
         scores = [0.125, 0.25, 0.375, 0.375, 0.375, 0.5]
@@ -64,23 +62,22 @@ class TestKeeper:
 
     def descend(self, scores, held_out):
         """Two epochs, the first of which is the best, and a descent from there."""
-        module, given = torch.nn.Linear(1, 1), iter([0.5, 0.4, *scores])
+        engine, given = NotedSteps(), iter([0.5, 0.4, *scores])
         keeper = Keeper(
             lambda _: next(given), held_out, SimpleNamespace(n_iter_no_change=0, tol=0.0)
         )
-        keeper.begin(module)
-        with torch.no_grad():
-            for epoch in range(2):
-                module.weight.fill_(epoch)
-                stale = keeper.end_epoch(module, 1.0)
-            assert stale
-            rows = keeper.begin_descent(module, np.array([0, 2]))
-            assert module.weight.item() == 0  # back at the best
-            for epoch in range(2, 2 + len(scores)):
-                module.weight.fill_(epoch)
-                assert not keeper.end_epoch(module, 1.0)  # it is stale only once
-            keeper.restore(module)
-        return rows, module.weight.item(), keeper.scores
+        keeper.begin(engine)
+        for epoch in range(2):
+            engine.weight = epoch
+            stale = keeper.end_epoch(engine, 1.0)
+        assert stale
+        rows = keeper.begin_descent(engine, np.array([0, 2]))
+        assert engine.weight == 0  # back at the best
+        for epoch in range(2, 2 + len(scores)):
+            engine.weight = epoch
+            assert not keeper.end_epoch(engine, 1.0)  # it is stale only once
+        keeper.restore(engine)
+        return rows, engine.weight, keeper.scores
 
     def test_of_a_descent_the_last_epoch_that_is_no_worse_is_kept(self):
         for scores, kept in [([0.6, 0.55], 3), ([0.6, 0.45], 2), ([0.4, 0.3], 0), ([], 0)]:
@@ -125,10 +122,10 @@ class TestFit:
     ):
         end_epoch = Keeper.end_epoch
 
-        def ruined(self, module, loss):
+        def ruined(self, engine, loss):
             if len(self.losses) >= 3:
-                module[0].weight.data.zero_()
-            return end_epoch(self, module, loss)
+                engine.restore([np.zeros_like(each) for each in engine.weights()])
+            return end_epoch(self, engine, loss)
 
         monkeypatch.setattr(Keeper, "end_epoch", ruined)
         hasher = stopping().fit(*few_digits)
@@ -139,20 +136,14 @@ class TestFit:
     def test_without_improvement_the_rate_descends_and_all_samples_are_trained_on(
         self, few_digits, monkeypatch
     ):
-        rates, n_samples, solvers = [], [], []
-        make_solver, call = _training.make_solver, MinibatchLoss.__call__
+        rates, n_samples, step = [], [], HostEngine.step
 
-        def made(*args):
-            solvers.append(make_solver(*args))
-            return solvers[0]
-
-        def watched(self, activations, level_index, rows, progress):
-            rates.append(solvers[0].param_groups[0]["lr"])
+        def watched(self, rows, kept, scale, rate):
+            rates.append(rate)
             n_samples.append(len(rows))
-            return call(self, activations, level_index, rows, progress)
+            return step(self, rows, kept, scale, rate)
 
-        monkeypatch.setattr(_training, "make_solver", made)
-        monkeypatch.setattr(MinibatchLoss, "__call__", watched)
+        monkeypatch.setattr(HostEngine, "step", watched)
         hasher = stopping(max_iter=50, tol=2.0, n_iter_no_change=4, batch_size=300)
         hasher.fit(*few_digits)
         # The first score beats minus infinity; then more than four epochs do not. A quarter

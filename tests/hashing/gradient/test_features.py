@@ -1,14 +1,17 @@
 """Training on features that must not be copied as a whole: sparse, memory-mapped."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
 from hashers import small
 
-from sklearn_talr.hashing import _base, _linear, _training
+from sklearn_talr.hashing import _base, _host_engine, _linear, _torch_engine
 from sklearn_talr.hashing._base import mean_and_unit
-from sklearn_talr.hashing._training import Features
+from sklearn_talr.hashing._host_engine import Features
+from sklearn_talr.hashing._torch_engine import DeviceFeatures
 
 CPU = torch.device("cpu")
 
@@ -19,25 +22,27 @@ def memory_mapped(tmp_path, X):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_batches_of_any_kind_are_equal(few_digits, tmp_path, monkeypatch, dtype):
+@pytest.mark.parametrize("make", [Features, partial(DeviceFeatures, device=CPU)])
+def test_batches_of_any_kind_are_equal(few_digits, tmp_path, monkeypatch, make, dtype):
     X = few_digits[0].astype(dtype)
     mean, unit = mean_and_unit(X)
     rows = np.array([5, 3, 299])
     expected = ((X[rows] - mean) / unit).astype(np.float32)
     mapped = memory_mapped(tmp_path, X)
     for most_copied in (0, X.size):
-        monkeypatch.setattr(_training, "_MOST_COPIED", most_copied)
+        for module in (_host_engine, _torch_engine):
+            monkeypatch.setattr(module, "MOST_COPIED", most_copied)
         for kind in (X, mapped, sp.csr_array(X), sp.csr_matrix(X)):
-            features = Features(kind, mean, unit, CPU)
+            features = make(kind, mean, unit)
             is_copied = most_copied and not sp.issparse(kind)
             assert (features._resident is not None) == is_copied
-            batch = features.batch(rows)
-            assert batch.dtype == torch.float32
-            np.testing.assert_array_equal(batch.numpy(), expected)
+            batch = np.asarray(features.batch(rows))
+            assert batch.dtype == np.float32
+            np.testing.assert_array_equal(batch, expected)
     # Block by block, as on a device that has room for a copy.
     monkeypatch.setattr(_base, "_CELLS_PER_BLOCK", 1000)
-    features = Features(X, mean, unit, CPU)
-    np.testing.assert_array_equal(features.batch(rows).numpy(), expected)
+    features = make(X, mean, unit)
+    np.testing.assert_array_equal(features.batch(rows), expected)
 
 
 class TestSparse:
@@ -53,7 +58,7 @@ class TestSparse:
         X = sp.csr_array(
             (np.ones(18_000), (np.repeat(np.arange(600), 30), words.ravel())), (600, 1200)
         )
-        monkeypatch.setattr(_training, "_MOST_CELLS", 100 * X.shape[1])
+        monkeypatch.setattr(_linear, "_MOST_CELLS", 100 * X.shape[1])
         monkeypatch.setattr(_linear, "_MOST_DENSE_CELLS", 100 * X.shape[1])
         heights = []
         toarray = sp.csr_array.toarray

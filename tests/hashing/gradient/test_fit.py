@@ -8,56 +8,19 @@ import hashers
 import numpy as np
 import pytest
 import torch
+from engines import noted_steps
 from hashers import MEASURES, name_of, small
 from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_talr import TALRHasher
-from sklearn_talr._progress import Progress
-from sklearn_talr.affinity import LabelAffinity
-from sklearn_talr.hashing import _training
-from sklearn_talr.hashing._settings import TrainingData, settings_of
-from sklearn_talr.hashing._training import Features, Keeper, minimize
+from sklearn_talr.hashing._host_engine import HostEngine
+from sklearn_talr.hashing._training import Keeper
 from sklearn_talr.losses import HashNetLoss
-from sklearn_talr.losses._tie_aware import loss_of
-
-X10 = np.random.default_rng(0).standard_normal((10, 3))
-
-
-features = Features(X10, 0.0, 1.0, torch.device("cpu"))
-
-
-def train(batch_loss, module, keeper=None, **params):
-    """Losses of the epochs of ten samples, four to a batch."""
-    hasher = small(**({"batch_size": 4, "weight_decay": 0.0} | params))
-    data = TrainingData(X10, None, LabelAffinity(), None, {})
-    return minimize(
-        module,
-        [(1.0, 1.0), (1.0, 0.0)],
-        lambda rows: (features.batch(rows), None, rows),
-        np.arange(10),
-        batch_loss,
-        settings_of(hasher, loss_of(hasher.loss), data),
-        np.random.RandomState(0),
-        keeper or Keeper(),
-        Progress(),
-    )[0]
-
-
-def solvers_made(monkeypatch):
-    """Solvers, as they are made."""
-    made, make = [], _training.make_solver
-
-    def recorded(*args):
-        made.append(make(*args))
-        return made[-1]
-
-    monkeypatch.setattr(_training, "make_solver", recorded)
-    return made
 
 
 def interrupt_epoch(monkeypatch, number):
     """Interrupt the third of the five steps of an epoch, which two steps have moved."""
-    interrupt_call(monkeypatch, torch.Tensor, "backward", 5 * number + 3)
+    interrupt_call(monkeypatch, HostEngine, "step", 5 * number + 3)
 
 
 def interrupt_call(monkeypatch, owner, name, number):
@@ -73,21 +36,16 @@ def interrupt_call(monkeypatch, owner, name, number):
 
 
 class TestSteps:
+    def steps(self, keeper=None, **params):
+        params = {"batch_size": 4, "tanh_scale": (1.0, np.e), "n_bits": 1} | params
+        steps, losses = noted_steps(small(**params), keeper=keeper)
+        return steps, losses, [np.log(step.scale) for step in steps]
+
     @pytest.mark.parametrize("schedule", ["cosine", "constant"])
-    def test_batches_rates_and_progress(self, schedule, monkeypatch):
-        seen, module = [], torch.nn.Linear(3, 2)
-        solvers = solvers_made(monkeypatch)
-
-        def batch_loss(activations, _, samples, progress):
-            np.testing.assert_allclose(
-                activations.detach(), module(features.batch(samples)).detach()
-            )
-            seen.append((samples, solvers[0].param_groups[0]["lr"], progress))
-            return activations.sum() * 0 + len(samples)
-
+    def test_batches_rates_and_progress(self, schedule):
         rates = {"learning_rate": schedule, "learning_rate_init": 0.1}
-        losses = train(batch_loss, module, max_iter=4, **rates)
-        samples, rates, progress = zip(*seen)
+        steps, losses, progress = self.steps(max_iter=4, **rates)
+        samples = [step.rows for step in steps]
         assert [len(batch) for batch in samples] == [4, 3, 3] * 4
         orders = [np.concatenate(samples[i : i + 3]) for i in range(0, 12, 3)]
         for order in orders:  # each sample once, and in another order each time
@@ -95,7 +53,8 @@ class TestSteps:
         assert len({tuple(order) for order in orders}) == 4
         fraction = np.arange(12) / 12
         cosine = 0.1 * (1 + np.cos(np.pi * fraction)) / 2
-        assert rates == pytest.approx(cosine if schedule == "cosine" else np.full(12, 0.1))
+        expected = cosine if schedule == "cosine" else np.full(12, 0.1)
+        assert [step.rate for step in steps] == pytest.approx(expected)
         assert progress == pytest.approx(np.repeat([0, 1 / 3, 2 / 3, 1], 3))
         # The mean over the samples: (4 x 4 + 3 x 3 + 3 x 3) / 10.
         assert losses == pytest.approx([3.4] * 4)
@@ -109,65 +68,20 @@ class TestSteps:
         ],
     )
     def test_the_schedule_ends_in_fewer_epochs_once_the_score_is_stale(
-        self, max_iter, stale_after, done, progress, monkeypatch
+        self, max_iter, stale_after, done, progress
     ):
         """A quarter of all epochs are left; the rate descends from where it is."""
 
         class Stale(Keeper):
-            def end_epoch(self, module, loss):
-                super().end_epoch(module, loss)
+            def end_epoch(self, engine, loss):
+                super().end_epoch(engine, loss)
                 return len(self.losses) == stale_after
 
-        seen, solvers = [], solvers_made(monkeypatch)
-
-        def batch_loss(activations, _, samples, progress):
-            seen.append((solvers[0].param_groups[0]["lr"], progress))
-            return activations.sum() * 0
-
         rates = {"learning_rate": "cosine", "learning_rate_init": 0.1, "batch_size": 10}
-        train(batch_loss, torch.nn.Linear(3, 2), Stale(), max_iter=max_iter, **rates)
-        found = np.transpose(seen)
+        steps, _, found = self.steps(Stale(), max_iter=max_iter, **rates)
         cosine = 0.1 * (1 + np.cos(np.pi * np.array(done))) / 2
-        np.testing.assert_allclose(found, [cosine, progress], atol=1e-12)
-
-    @pytest.mark.parametrize(("decay", "kept"), [(0.5, 0.95**3), (20.0, 0.0)])
-    def test_weights_decay_and_offsets_do_not(self, decay, kept):
-        """Without a gradient nothing else happens, and no weight changes its sign."""
-        module = torch.nn.Linear(3, 2)
-        weight, bias = (p.detach().clone() for p in module.parameters())
-        train(
-            lambda activations, *_: activations.sum() * 0,
-            module,
-            max_iter=1,
-            learning_rate="constant",
-            learning_rate_init=0.1,
-            weight_decay=decay,
-        )
-        torch.testing.assert_close(module.weight.detach(), kept * weight)
-        assert torch.equal(module.bias.detach(), bias)
-
-    def test_gradients_of_a_step_are_its_own(self):
-        """Two steps of Adam down the same slope are equally long."""
-        module = torch.nn.Linear(3, 2)
-        biases = []
-
-        def batch_loss(activations, *_):
-            biases.append(module.bias.detach().clone())
-            return (
-                activations - module(features.batch(np.arange(1)))
-            ).sum() + module.bias.sum()
-
-        train(
-            batch_loss,
-            module,
-            max_iter=1,
-            solver="adam",
-            learning_rate="constant",
-            learning_rate_init=0.1,
-        )
-        steps = [biases[0] - biases[1], biases[1] - biases[2]]
-        for step in steps:
-            torch.testing.assert_close(step, torch.full((2,), 0.1))
+        np.testing.assert_allclose([step.rate for step in steps], cosine, atol=1e-12)
+        np.testing.assert_allclose(found, progress, atol=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
-"""Hash functions in training: layers, dropout, and modules of one's own."""
+"""Hash functions in training: dropout, and modules of one's own."""
 
 import pickle
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -10,45 +9,7 @@ import torch
 from hashers import small
 from sklearn import config_context
 
-from sklearn_talr.hashing._base import feed_forward, mean_and_unit
-from sklearn_talr.hashing._networks import FeedForward, SeededDropout, encode
-from sklearn_talr.hashing._training import Features
-
-
-def layers_of(X, sizes=(64, 9, 8), dropout=(0.0, 0.0)):
-    rng = np.random.RandomState(0)
-    coefs = [rng.standard_normal(shape) for shape in pairwise(sizes)]
-    intercepts = [rng.standard_normal(size) for size in sizes[1:]]
-    features = Features(X, *mean_and_unit(X), torch.device("cpu"))
-    return FeedForward(coefs, intercepts, features, dropout, rng), features
-
-
-class TestFeedForward:
-    @pytest.mark.parametrize("sizes", [(64, 8), (64, 9, 5, 8)])
-    def test_fitted_layers_take_centered_features(self, few_digits, sizes):
-        X, _ = few_digits
-        function, features = layers_of(X, sizes)
-        with torch.no_grad():
-            expected = function.module(features.batch(np.arange(300))).numpy()
-        fitted = function.fitted()
-        found = feed_forward(
-            X - fitted["means_"][0], fitted["coefs_"], fitted["intercepts_"]
-        )
-        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
-        assert all(coef.dtype == np.float64 for coef in fitted["coefs_"])
-
-    def test_codes_of_some_samples_in_blocks(self, few_digits):
-        X, _ = few_digits
-        function, features = layers_of(X, dropout=(0.3, 0.3))
-        samples = np.arange(250, 0, -1)
-        codes = encode(function.module, features, samples, block_size=7)
-        assert codes.dtype == np.uint8
-        assert function.module.training
-        with torch.no_grad():
-            activations = function.module.eval()(features.batch(samples)).numpy()
-        np.testing.assert_array_equal(codes, activations > 0)
-        encode(function.module, features, samples)
-        assert not function.module.training
+from sklearn_talr.hashing._networks import SeededDropout
 
 
 class TestDropout:
@@ -59,21 +20,7 @@ class TestDropout:
         assert dropped.max() == pytest.approx(1 / 0.7)
         assert torch.equal(layer.eval()(torch.ones(3, 2)), torch.ones(3, 2))
 
-    def test_rates_of_the_layers(self, few_digits):
-        for dropout, layers, rates in [
-            ((0.2, 0.5), (64, 9, 6, 8), [0.2, 0.5, 0.5]),
-            ((0.2, 0.0), (64, 9, 8), [0.2]),
-            ((0.0, 0.5), (64, 8), []),
-        ]:
-            function, _ = layers_of(few_digits[0], layers, dropout)
-            names = [type(layer).__name__ for layer in function.module]
-            found = [layer.rate for layer in function.module if hasattr(layer, "rate")]
-            assert found == rates
-            expected = ["SeededDropout"] * (dropout[0] > 0) + ["Linear"]
-            for _ in layers[2:]:
-                expected += ["ReLU"] + ["SeededDropout"] * (dropout[1] > 0) + ["Linear"]
-            assert names == expected
-
+    @pytest.mark.usefixtures("engine")
     def test_is_seeded_and_changes_training(self, few_digits):
         def activations(dropout):
             hasher = small(hidden_layer_sizes=(16,), dropout=dropout).fit(*few_digits)

@@ -1,41 +1,21 @@
 """Minibatches: the bits that take part, and the scale of tanh."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 import torch
+from engines import noted_steps
 from hashers import small
 
-from sklearn_talr.affinity import LabelAffinity
 from sklearn_talr.hashing import TALRHasher
-from sklearn_talr.hashing._settings import TrainingData, settings_of
-from sklearn_talr.hashing._training import MinibatchLoss
-from sklearn_talr.losses._tie_aware import loss_of
-
-
-def batches_of(nested=False, **params):
-    """A loss of minibatches, and the batches that it gives to its step."""
-    hasher, seen = small(nested=nested, **params), []
-    data = TrainingData(np.empty((30, 3)), None, LabelAffinity(), None, {})
-    settings = settings_of(hasher, loss_of(hasher.loss), data)
-
-    def step(batch):
-        seen.append(batch)
-        return batch.activations.sum()
-
-    loss = SimpleNamespace(bind=lambda training: (step, {}))
-    how = settings, np.random.RandomState(0), LabelAffinity(), None, None, {}
-    return MinibatchLoss(loss, *how), seen
+from sklearn_talr.losses import BaseLoss
 
 
 class TestBits:
     def drawn(self, n_bits, nested=False, n_steps=400, **params):
-        loss, seen = batches_of(nested, n_bits=n_bits, **params)
-        for _ in range(n_steps):
-            loss(torch.zeros(2, n_bits), None, None, 0.0)
-        draws = [batch.kept for batch in seen]
-        return [np.arange(n_bits) if kept is None else kept.numpy() for kept in draws]
+        hasher = small(nested=nested, n_bits=n_bits, batch_size=2, **params)
+        steps, _ = noted_steps(hasher.set_params(max_iter=1), n_samples=2 * n_steps)
+        draws = [step.kept for step in steps]
+        return [np.arange(n_bits) if kept is None else kept for kept in draws]
 
     def test_as_many_as_are_kept_and_all_alike(self):
         draws = self.drawn(32, bit_dropout=0.75)
@@ -92,16 +72,32 @@ def test_scale_of_tanh_grows_geometrically(few_digits):
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64])
-def test_a_step_gets_the_activations_of_the_kept_bits(dtype):
+def test_a_step_gets_the_activations_of_the_kept_bits(dtype, few_digits):
     """In single precision at least: half of it cannot count."""
-    samples = np.arange(6)
-    loss, seen = batches_of(n_bits=32, tanh_scale=3.0)
-    activations = torch.randn(6, 32).to(dtype)
-    loss(activations, None, samples, 0.5)
+    seen = []
+
+    class Watched(BaseLoss):
+        def bind(self, training):
+            return lambda batch: seen.append(batch) or batch.activations.sum(), {}
+
+    class Ending(torch.nn.Linear):
+        def forward(self, X):
+            return super().forward(X).to(dtype)
+
+    module = Ending(64, 32)
+    hasher = small(n_bits=32, loss=Watched(), module=module, tanh_scale=3.0, max_iter=1)
+    hasher.set_params(batch_size=300, learning_rate_init=1e-12).fit(*few_digits)
     (batch,) = seen
-    kept = np.random.RandomState(0).permutation(32)[:16]
-    np.testing.assert_array_equal(batch.kept, kept)
-    np.testing.assert_array_equal(batch.activations, activations[:, kept])
     assert batch.activations.dtype == torch.promote_types(dtype, torch.float32)
-    assert batch.rows is samples
+    with torch.no_grad():
+        expected = module(torch.tensor(few_digits[0][batch.rows], dtype=torch.float32))
+    found, kept = batch.activations.detach(), batch.kept
+    assert len(np.unique(kept)) == hasher_bits(32)
+    np.testing.assert_allclose(found, expected[:, kept].to(found.dtype), atol=1e-5)
+    assert sorted(batch.rows) == list(range(300))
     assert batch.scale == pytest.approx(3.0)
+
+
+def hasher_bits(n_bits):
+    """How many bits of a module's code a step keeps."""
+    return round(1.5 * np.sqrt(8 * n_bits))

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from sklearn_talr.hashing._networks import AdamMini, load_moments, make_solver, moments_of
+from sklearn_talr.hashing._host_engine import Solver
+from sklearn_talr.hashing._torch_engine import AdamMini, make_solver
 
 
 def adam_mini_by_definition(weights, grads, lr, decay, square_decay, eps):
@@ -66,23 +67,29 @@ def test_each_parameter_has_its_share_of_the_rate(name):
 
 
 @pytest.mark.parametrize("name", ["adam_mini", "adam"])
-def test_a_solver_goes_on_from_what_another_one_remembers(name):
-    """The next step is that of a solver which never stopped; what it was told stays."""
-    rng = np.random.default_rng(1)
-    grads = rng.normal(size=(5, 3, 4))
-    whole, parted = (torch.nn.Parameter(torch.ones(3, 4).double()) for _ in range(2))
-    solver = solver_at(name, [whole], 0.1)
+def test_solver_of_the_host_follows_its_definition(name):
+    """Each unit has one divisor, or each weight; offsets have one; weights decay."""
+    rng = np.random.default_rng(0)
+    start, grads = rng.normal(size=(3, 5)), rng.normal(size=(7, 3, 5))
+    weights, offsets = start.copy(), start[0].copy()
+    solver = Solver(name, [weights, offsets], [(0.5, 0.0), (1.0, 0.0)])
     for grad in grads:
-        step(solver, whole, grad)
-    first = solver_at(name, [parted], 0.1)
-    for grad in grads[:3]:
-        step(first, parted, grad)
-    moments = moments_of(first)
-    told = {key: np.array(value) for key, value in moments[0].items()}
-    second = solver_at(name, [parted], 0.1)
-    load_moments(second, moments)
-    for grad in grads[3:]:
-        step(second, parted, grad)
-    torch.testing.assert_close(whole, parted)
-    for key, value in told.items():
-        np.testing.assert_array_equal(moments[0][key], value)
+        solver.step([grad, grad[0]], 0.1)
+    rows = start.reshape(-1, 1) if name == "adam" else start
+    of_rows = grads.reshape(7, *rows.shape)
+    how = 0.9, 0.999, 1e-8
+    expected = adam_mini_by_definition(rows, of_rows, 0.05, *how).reshape(3, 5)
+    np.testing.assert_allclose(weights, expected, rtol=1e-9)
+    row = start[:1].T if name == "adam" else start[:1]
+    of_row = grads[:, :1].transpose(0, 2, 1) if name == "adam" else grads[:, :1]
+    expected = adam_mini_by_definition(row, of_row, 0.1, *how).ravel()
+    np.testing.assert_allclose(offsets, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize(("decay", "kept"), [(0.5, 0.95**3), (20.0, 0.0)])
+def test_weights_decay_without_a_gradient_and_change_no_sign(decay, kept):
+    weights = np.full((2, 3), -2.0)
+    solver = Solver("adam", [weights], [(1.0, decay)])
+    for _ in range(3):
+        solver.step([np.zeros((2, 3))], 0.1)
+    np.testing.assert_allclose(weights, -2 * kept)

@@ -2,16 +2,16 @@
 
 import numpy as np
 import pytest
-import torch
 from hashers import small
 
 from sklearn_talr import ITQHasher
 from sklearn_talr.hashing._base import feed_forward, mean_and_unit
-from sklearn_talr.hashing._training import Features, start_weights
+from sklearn_talr.hashing._host_engine import Features
+from sklearn_talr.hashing._linear import start_weights
 
 
 def features_of(X):
-    return Features(X, *mean_and_unit(X), torch.device("cpu"))
+    return Features(X, *mean_and_unit(X))
 
 
 def start(features, layers=(), init="itq", samples=None, n_bits=16):
@@ -48,8 +48,7 @@ def test_only_the_samples_given_matter(few_digits):
     X = few_digits[0].copy()
     samples = np.arange(0, 300, 3)
     mean, unit = mean_and_unit(X)
-    device = torch.device("cpu")
-    expected = start(Features(X, mean, unit, device), samples=samples)
+    expected = start(Features(X, mean, unit), samples=samples)
     X[1::3] = 99.0
-    found = start(Features(X, mean, unit, device), samples=samples)
+    found = start(Features(X, mean, unit), samples=samples)
     np.testing.assert_array_equal(found[0][0], expected[0][0])

@@ -1,0 +1,363 @@
+"""Training by gradients on the host: layers under ranking measures, in NumPy.
+
+`_torch_engine` has the same names, for CUDA, modules and all other losses.
+"""
+
+from contextlib import nullcontext
+from functools import partial
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..affinity._similar_rows import in_units
+from ..losses._base import levels_of_pairs
+from ..losses._rankings import measure_rankings, tables_of_measure
+from ._base import feed_forward, row_blocks, weights_of_features
+from ._linear import steps_of_layers
+
+MOST_COPIED = 2**24  # numbers: 64 MiB
+_CELLS_PER_BLOCK = 2**20  # of rows that are encoded
+_DECAY, _SQUARE_DECAY, _EPS = 0.9, 0.999, 1e-8  # of Adam
+
+
+class Features:
+    """The rows ``X - mean`` in units, in float32.
+
+    Parameters
+    ----------
+    X : {ndarray (also memory-mapped), CSR} of shape (n_samples, n_features)
+        Checked features. A centered float32 copy of dense ones is kept where it is small.
+        Others are neither copied nor made dense as a whole.
+
+    mean : ndarray of shape (n_features,) or float
+        Subtracted from the rows.
+
+    unit : float, or ndarray of shape (n_features,) or (n_features, n_features)
+        Divides them, or is the matrix that they are multiplied by.
+    """
+
+    def __init__(self, X, mean, unit):
+        self.X, self.mean, self.unit = X, mean, unit
+        self._resident = None
+        if isinstance(X, np.ndarray) and X.size <= MOST_COPIED:
+            copy = np.empty(X.shape, dtype=np.float32)
+            for rows in row_blocks(X):
+                copy[rows] = self.block(rows)
+            self._resident = copy
+
+    def block(self, rows):
+        """Rows, by slice or index array, as a dense float64 array of their own."""
+        return in_units(self._rows(rows) - np.float64(self.mean), self.unit)
+
+    def batch(self, rows):
+        """Rows, by index array, as a float32 array of their own."""
+        if self._resident is not None:
+            return self._resident[rows]
+        return self.block(rows).astype(np.float32)
+
+    def _rows(self, rows):
+        block = self.X[rows]
+        block = block.toarray() if sp.issparse(block) else block
+        return np.asarray(block, dtype=np.float64)
+
+
+class LayersInTraining:
+    """Linear layers with rectifiers between them, on centered and scaled features.
+
+    Parameters
+    ----------
+    coefs, intercepts : lists of ndarray
+        Weights of each layer, shapes (n_inputs, n_units) and (n_units,).
+
+    features : Features
+        Their mean and unit. The unit is folded into the fitted first layer.
+
+    settings : SimpleNamespace
+        Weight decay, and dropout: fractions of the features and of the hidden units that
+        are left out in training.
+
+    rng : RandomState
+        Seeds dropout.
+
+    dtype : dtype, default=float32
+        Of the weights in training.
+
+    Attributes
+    ----------
+    parameters : list of ndarray
+        Weights of a row a unit, and offsets, of each layer in turn.
+    """
+
+    def __init__(self, coefs, intercepts, features, settings, rng, dtype=np.float32):
+        self._mean, self._unit = features.mean, features.unit
+        self._dropout, self._decay = settings.dropout, settings.weight_decay
+        self.parameters = [
+            np.array(values.T, dtype, order="C")
+            for layer in zip(coefs, intercepts)
+            for values in layer
+        ]
+        if self._dropout[0] or (self._dropout[1] and len(coefs) > 1):
+            self._drawn = np.random.SFC64(int(rng.randint(2**31 - 1)))
+
+    @property
+    def _layers(self):
+        return list(zip(self.parameters[::2], self.parameters[1::2]))
+
+    def forward(self, X, kept):
+        """Activations, of the bits kept, of rows that are written to; inputs of layers."""
+        inputs, layers = [], self._layers
+        for depth, (weights, offsets) in enumerate(layers):
+            rate = self._dropout[depth > 0]
+            if depth:
+                np.maximum(X, 0, out=X)
+            if rate:  # 16 random bits a number
+                words = self._drawn.random_raw(-(-X.size // 4)).view(np.uint16)
+                is_kept = words[: X.size].reshape(X.shape) >= round(rate * 2**16)
+                X *= is_kept
+                X *= X.dtype.type(1 / (1 - rate))
+            inputs.append(X)
+            if depth == len(layers) - 1 and kept is not None:
+                weights, offsets = weights[kept], offsets[kept]
+            X = X @ weights.T
+            X += offsets
+        return X, inputs
+
+    def backward(self, gradient, inputs, kept):
+        """Gradients by all parameters from that by the activations of the bits kept."""
+        gradients, layers = [], self._layers
+        for depth in reversed(range(len(layers))):
+            (weights, offsets), X = layers[depth], inputs[depth]
+            of_weights, of_offsets = gradient.T @ X, gradient.sum(axis=0)
+            if depth == len(layers) - 1 and kept is not None:
+                kept_weights, kept_offsets = of_weights, of_offsets
+                of_weights, of_offsets = np.zeros_like(weights), np.zeros_like(offsets)
+                of_weights[kept], of_offsets[kept] = kept_weights, kept_offsets
+                weights = weights[kept]
+            gradients[:0] = [of_weights, of_offsets]
+            if depth:  # units that are 0, by the rectifier or left out, pass nothing on
+                gradient = gradient @ weights
+                gradient *= X > 0
+                gradient *= X.dtype.type(1 / (1 - self._dropout[1]))
+        return gradients
+
+    def activations(self, X):
+        """Activations of rows without dropout."""
+        weights, offsets = zip(*self._layers)
+        return feed_forward(X, [each.T for each in weights], offsets)
+
+    def steps(self):
+        """Factors of the learning rate, and weight decay, for each parameter."""
+        n_inputs = [weights.shape[1] for weights, _ in self._layers]
+        return steps_of_layers(n_inputs, self._decay)
+
+    def fitted(self):
+        """Attributes of a fitted hasher: float64, in units of the features."""
+        coefs, intercepts = (
+            [np.array(each.T, np.float64, order="C") for each in arrays]
+            for arrays in zip(*self._layers)
+        )
+        coefs[0] = weights_of_features(coefs[0], self._unit)
+        return {"coefs_": coefs, "intercepts_": intercepts, "means_": [self._mean]}
+
+
+class HostEngine:
+    """Hash functions in training, of one view or two, under AP or NDCG.
+
+    Parameters
+    ----------
+    functions : list of LayersInTraining
+        That of samples which rank each other; or those of queries and of items, which may
+        be one.
+
+    features : list of Features
+        Rows that each function takes.
+
+    loss : AveragePrecisionLoss or NDCGLoss
+        What is minimized.
+
+    training : Training
+        Training data.
+
+    settings : SimpleNamespace
+        Name of the solver.
+
+    level_index : callable, default=None
+        ``level_index(queries, items)``: places of the affinities of all pairs of two views
+        among the levels; -1 where nothing is known. None: there is one view.
+
+    Attributes
+    ----------
+    fitted_by_loss : dict
+        Attributes that the fitted hasher keeps of the loss: none.
+    """
+
+    layers, generators, fitted_by_loss = LayersInTraining, nullcontext, {}
+    # Infinite and NaN numbers are looked for at the end of each epoch.
+    context = staticmethod(partial(np.errstate, all="ignore"))
+
+    def __init__(self, functions, features, loss, training, settings, level_index=None):
+        loss.check_training(training)
+        self._functions, self._features = functions, features
+        self._is_binary = loss.measure == "AP"
+        levels = np.arange(2) if self._is_binary else training.gain_levels
+        self._how = np.float64(levels), loss.measure, loss.simplified
+        of_pairs = training.affinity, training.levels, training.targets
+        self._level_index = level_index or levels_of_pairs(*of_pairs, np.asarray)
+        self._is_shared = functions[0] is functions[-1]
+        distinct = functions[:1] if self._is_shared else functions
+        self._parameters = [each for view in distinct for each in view.parameters]
+        steps = [each for view in distinct for each in view.steps()]
+        self._solver = Solver(settings.solver, self._parameters, steps)
+
+    @staticmethod
+    def features(X, unit, settings):
+        """Rows of features in training."""
+        return Features(X, *unit)
+
+    def gradients(self, rows, kept, scale):
+        """The loss of a minibatch, and its gradients by all parameters.
+
+        Parameters
+        ----------
+        rows : ndarray of int, or tuple of two
+            Samples, or queries and items.
+
+        kept : ndarray of int or None
+            Bits that take part; None means all.
+
+        scale : float
+            Scale of tanh.
+
+        Returns
+        -------
+        loss : float
+            One minus the mean of the measure.
+
+        gradients : list of ndarray
+            By the parameters of each function.
+        """
+        both = isinstance(rows, tuple)
+        samples = rows if both else (rows,)
+        views = [each.batch(view) for each, view in zip(self._features, samples)]
+        activations, inputs = zip(
+            *(each.forward(view, kept) for each, view in zip(self._functions, views))
+        )
+        bits = [np.tanh(scale * each) for each in activations]
+        index = self._level_index(*samples).astype(np.int16)
+        if self._is_binary:
+            np.minimum(index, 1, out=index)
+        if not both:
+            np.fill_diagonal(index, -1)  # no sample ranks itself
+        how = tables_of_measure(*self._how, len(bits[-1]))
+        n_bins = bits[0].shape[1]
+        total, n_queries, *by_bits = measure_rankings(bits[0], bits[-1], index, how, n_bins)
+        if not both:
+            by_bits = [by_bits[0] + by_bits[1]]
+        weight = -scale / max(n_queries, 1)
+        by_function = [
+            function.backward(weight * gradient * (1 - phi * phi), of_layers, kept)
+            for function, gradient, phi, of_layers in zip(
+                self._functions, by_bits, bits, inputs
+            )
+        ]
+        if both and self._is_shared:
+            by_function = [[one + other for one, other in zip(*by_function)]]
+        return 1 - total / max(n_queries, 1), [each for of in by_function for each in of]
+
+    def step(self, rows, kept, scale, rate):
+        """Take a step down the gradient of a minibatch; return its loss."""
+        loss, gradients = self.gradients(rows, kept, scale)
+        self._solver.step(gradients, rate)
+        return loss
+
+    def codes(self, features, rows):
+        """Codes of rows of features by the first function, uint8."""
+        size = max(1, _CELLS_PER_BLOCK // features.X.shape[1])
+        blocks = np.array_split(rows, -(-len(rows) // size))
+        function = self._functions[0]
+        codes = [function.activations(features.batch(block)) > 0 for block in blocks]
+        return np.concatenate(codes).astype(np.uint8)
+
+    def weights(self):
+        """Copies of all parameters, to be restored."""
+        return [parameter.copy() for parameter in self._parameters]
+
+    def restore(self, weights):
+        """Give the functions weights that were kept."""
+        for parameter, kept in zip(self._parameters, weights):
+            parameter[...] = kept
+
+    def is_finite(self):
+        """Whether no parameter is NaN or infinite."""
+        return all(np.isfinite(parameter).all() for parameter in self._parameters)
+
+    def moments(self):
+        """Moments of gradients, as NumPy arrays by the place of the parameter."""
+        return self._solver.moments
+
+    def load_moments(self, moments):
+        """Go on from moments that either engine has returned."""
+        self._solver.moments = {
+            place: {name: np.array(value) for name, value in values.items()}
+            for place, values in moments.items()
+        }
+
+
+class Solver:
+    """Adam, or Adam with one second moment per unit of a layer, and one per offsets.
+
+    Adam divides the step of each weight by the size of that weight's own gradients. So
+    directions in which the features hardly vary weigh as much as directions in which they
+    vary much: Adam whitens, and learns noise. With one divisor for all weights of a unit,
+    steps turn with the features when these are rotated. The blocks are those of Adam-mini,
+    Zhang et al. (ICLR 2025).
+
+    Parameters
+    ----------
+    name : {"adam_mini", "adam"}
+        Which.
+
+    parameters : list of ndarray
+        Weights with a row a unit, and offsets; changed in place.
+
+    steps : list of (float, float)
+        Factors of the learning rate, and weight decay, for each parameter.
+
+    Attributes
+    ----------
+    moments : dict
+        By the place of a parameter ``"step"``, how many there were, ``"exp_avg"``, the mean
+        gradient, and ``"exp_avg_sq"``, that of the squares.
+    """
+
+    def __init__(self, name, parameters, steps):
+        self._by_unit, self._parameters, self._steps = (
+            name == "adam_mini",
+            parameters,
+            steps,
+        )
+        self.moments = {
+            place: {
+                "step": np.zeros(()),
+                "exp_avg": np.zeros_like(each),
+                "exp_avg_sq": np.zeros_like(each[..., :1] if self._by_unit else each),
+            }
+            for place, each in enumerate(parameters)
+        }
+
+    def step(self, gradients, rate):
+        """Move all parameters; weights shrink apart from the gradient, as by AdamW."""
+        of_each = self._parameters, gradients, self._steps, self.moments.values()
+        for parameter, gradient, (factor, decay), moments in zip(*of_each, strict=True):
+            moments["step"] += 1
+            n_steps, mean = float(moments["step"]), moments["exp_avg"]
+            # One divisor for all weights of a unit, or for each.
+            square, squares = moments["exp_avg_sq"], gradient * gradient
+            if self._by_unit:
+                squares = squares.mean(axis=-1, keepdims=True)
+            square += (1 - _SQUARE_DECAY) * (squares - square)
+            size = np.sqrt(square / (1 - _SQUARE_DECAY**n_steps)) + _EPS
+            mean += (1 - _DECAY) * (gradient - mean)
+            parameter -= mean * (factor * rate / (1 - _DECAY**n_steps) / size)
+            if decay:
+                parameter *= max(0.0, 1 - decay * rate)

@@ -1,0 +1,322 @@
+"""Training by gradients in torch: on CUDA, of modules, and by any loss.
+
+`_host_engine` has the same names, and does without torch what it can.
+"""
+
+import numpy as np
+import torch
+from sklearn.utils import gen_batches
+
+from ..affinity._similar_rows import in_units
+from ..losses import Batch
+from ..losses._base import levels_of_pairs, to_device
+from ..losses._soft_counts import keep_freed_memory
+from ._base import row_blocks
+from ._host_engine import MOST_COPIED, Features
+from ._networks import FeedForward, TwoModules, as_array, check_numbers
+
+
+class DeviceFeatures(Features):
+    """The rows ``X - mean`` in units, as float32 tensors on a device.
+
+    Parameters
+    ----------
+    X : {ndarray (also memory-mapped), CSR, tensor} of shape (n_samples, n_features)
+        Checked features. A centered float32 copy of arrays is kept where it is small, or a
+        CUDA device has room. Others are neither copied nor made dense as a whole.
+
+    mean, unit : object
+        As of `Features`.
+
+    device : torch.device
+        Where batches go, and where a tensor is brought.
+
+    as_they_are : bool, default=False
+        Whether rows are ``X`` itself, and mean and unit are only stored.
+    """
+
+    def __init__(self, X, mean, unit, device, as_they_are=False):
+        self.X = X.to(device) if isinstance(X, torch.Tensor) else X
+        self.mean, self.unit, self.device = mean, unit, device
+        self._as_they_are = as_they_are
+        self._resident = None
+        if isinstance(X, np.ndarray):
+            room = MOST_COPIED
+            if device.type == "cuda":
+                room = torch.cuda.mem_get_info(device)[0] // 16  # bytes
+            if X.size <= room:
+                copy = torch.empty(X.shape, dtype=torch.float32, device=device)
+                for rows in row_blocks(X):
+                    copy[rows] = torch.from_numpy(self.block(rows).astype(np.float32))
+                self._resident = copy
+
+    def block(self, rows):
+        """Rows, by slice or index array, as a dense float64 array on the host."""
+        if isinstance(self.X, torch.Tensor):
+            return self._of_tensor(rows).cpu().numpy()
+        return self._rows(rows) if self._as_they_are else super().block(rows)
+
+    def batch(self, rows):
+        """Rows, by index array, as a float32 tensor on the device."""
+        if self._resident is not None:
+            return self._resident[to_device(rows, self.device)]
+        if isinstance(self.X, torch.Tensor):
+            return self._of_tensor(rows).float()
+        return to_device(self.block(rows).astype(np.float32), self.device)
+
+    def extremes(self):
+        """The rows of the largest and of the smallest number, as `batch` gives them."""
+        places = int(self.X.argmax()), int(self.X.argmin())
+        return self.batch(np.array(places) // self.X.shape[1])
+
+    def _of_tensor(self, rows):
+        block = self.X[to_device(rows, self.device)].double()
+        if self._as_they_are:
+            return block
+        how = {"dtype": torch.float64, "device": self.device}
+        mean, unit = torch.as_tensor(self.mean, **how), torch.as_tensor(self.unit, **how)
+        return in_units(block - mean, unit)
+
+
+class TorchEngine:
+    """Hash functions in training, of one view or two, under any loss.
+
+    Parameters
+    ----------
+    functions : list of FeedForward or UserModule
+        That of samples which rank each other; or those of queries and of items, which may
+        be one.
+
+    features : list of DeviceFeatures
+        Rows that each function takes.
+
+    loss : BaseLoss
+        What is minimized.
+
+    training : Training
+        Training data, to which the loss is bound.
+
+    settings : SimpleNamespace
+        Name of the solver, and device.
+
+    level_index : callable, default=None
+        ``level_index(queries, items)``: places of the affinities of all pairs of two views
+        among the levels; -1 where nothing is known. None: there is one view.
+
+    Attributes
+    ----------
+    fitted_by_loss : dict
+        Attributes that the fitted hasher keeps of the loss.
+    """
+
+    layers, context = FeedForward, torch.enable_grad
+
+    def __init__(self, functions, features, loss, training, settings, level_index=None):
+        keep_freed_memory()
+        self.module = functions[0].module
+        if len(functions) > 1:
+            self.module = TwoModules(*(each.module for each in functions))
+        self._functions, self._features, self._loss = functions, features, loss
+        self._device = torch.device(settings.device)
+        self._step, self.fitted_by_loss = loss.bind(training._replace(device=self._device))
+        of_pairs = training.affinity, training.levels, training.targets
+        self._level_index = level_index or levels_of_pairs(*of_pairs, self._take)
+        distinct = functions[:1] if functions[0] is functions[-1] else functions
+        rates, self._decays = zip(*(step for each in distinct for step in each.steps()))
+        self._solver = make_solver(settings.solver, self.module.parameters(), rates)
+
+    @staticmethod
+    def features(X, unit, settings):
+        """Rows of features in training."""
+        device = torch.device(settings.device)
+        return DeviceFeatures(X, *unit, device, settings.module is not None)
+
+    def generators(self):
+        """Context of training, which leaves global generators alone."""
+        return self._functions[0].generators()
+
+    def loss(self, rows, kept, scale):
+        """The loss of a minibatch, of which each step keeps some bits.
+
+        Parameters
+        ----------
+        rows : ndarray of int, or tuple of two
+            Samples, or queries and items.
+
+        kept : ndarray of int or None
+            Bits that take part; None means all.
+
+        scale : float or None
+            Scale of tanh; None: there is none.
+
+        Returns
+        -------
+        loss : Tensor, scalar
+            That of the activations of the batch.
+        """
+        both = isinstance(rows, tuple)
+        samples = rows if both else (rows,)
+        views = [each.batch(view) for each, view in zip(self._features, samples)]
+        views = self.module(views) if both else [self.module(*views)]
+        if kept is not None:
+            kept = self._take(kept)
+            views = [each.index_select(1, kept) for each in views]
+        views = [each.to(torch.promote_types(each.dtype, torch.float32)) for each in views]
+
+        def level_index():
+            index = torch.as_tensor(self._level_index(*samples), device=self._device)
+            return index if _is_integer(index) else index.short()
+
+        activations = tuple(views) if both else views[0]
+        value = self._step(Batch(activations, level_index, rows, kept, scale))
+        # Only a scalar tensor that depends on the bits can be minimized.
+        is_tensor = isinstance(value, torch.Tensor)
+        if not is_tensor or value.shape != () or not value.is_floating_point():
+            found = type(value).__name__
+            if is_tensor:
+                found = f"a tensor of shape {tuple(value.shape)} and {value.dtype}"
+        elif views[0].requires_grad and not value.requires_grad:
+            found = "a tensor that depends on no bit: a constant, or detached"
+        else:
+            return value
+        raise ValueError(
+            f"loss {self._loss!r} must return a number that depends "
+            "on the bits, as a float tensor of shape (), as .mean() or .sum() of a tensor "
+            f"gives it without .item(), .detach() and NumPy. Got {found}."
+        )
+
+    def step(self, rows, kept, scale, rate):
+        """Take a step down the gradient of a minibatch; return its loss, a tensor."""
+        for group in self._solver.param_groups:
+            group["lr"] = rate * group["factor"]
+        loss = self.loss(rows, kept, scale)
+        self.module.zero_grad()
+        loss.backward()
+        self._solver.step()
+        # Weights shrink apart from the gradient, whatever the solver; not frozen ones.
+        with torch.no_grad():
+            for parameter, decay in zip(self.module.parameters(), self._decays):
+                if decay and parameter.grad is not None:
+                    parameter *= max(0.0, 1 - decay * rate)
+        return loss.detach()
+
+    @torch.no_grad()
+    def codes(self, features, rows, block_size=1024):
+        """Codes of rows of features by the first function in evaluation mode, uint8."""
+        module, codes = self._functions[0].module, []
+        modes = [(layer, layer.training) for layer in module.modules()]
+        module.eval()
+        for block in gen_batches(len(rows), block_size):
+            activations = module(features.batch(rows[block]))
+            check_numbers(activations)
+            codes.append((activations > 0).cpu().numpy())
+        for layer, training in modes:
+            layer.training = training
+        return np.concatenate(codes).astype(np.uint8)
+
+    def weights(self):
+        """Copies of all parameters and buffers, to be restored."""
+        return {name: value.clone() for name, value in self.module.state_dict().items()}
+
+    def restore(self, weights):
+        """Give the functions weights that were kept."""
+        self.module.load_state_dict(weights)
+
+    def is_finite(self):
+        """Whether no parameter is NaN or infinite."""
+        return all(bool(each.isfinite().all()) for each in self.module.parameters())
+
+    def moments(self):
+        """Moments of gradients, as NumPy arrays by the place of the parameter."""
+        return {
+            place: {name: as_array(value) for name, value in values.items()}
+            for place, values in self._solver.state_dict()["state"].items()
+        }
+
+    def load_moments(self, moments):
+        """Go on from moments that either engine has returned."""
+        state = {
+            # Copies: a step changes them in place.
+            place: {name: torch.tensor(value) for name, value in values.items()}
+            for place, values in moments.items()
+        }
+        self._solver.load_state_dict(self._solver.state_dict() | {"state": state})
+
+    def _take(self, array):
+        return to_device(array, self._device)
+
+
+def _is_integer(tensor):
+    return not tensor.is_floating_point() and tensor.dtype != torch.bool
+
+
+def make_solver(name, parameters, factors):
+    """Make the torch optimizer of this name, whose rate is still to be set.
+
+    Parameters
+    ----------
+    name : {"adam_mini", "adam"}
+        Name of the solver.
+
+    parameters : iterable of Parameter
+        Parameters of a module.
+
+    factors : list of float
+        Factor of the learning rate for each parameter.
+    """
+    solver = {"adam_mini": AdamMini, "adam": torch.optim.Adam}[name]
+    groups = [
+        {"params": [parameter], "factor": factor}
+        for parameter, factor in zip(parameters, factors, strict=True)
+    ]
+    return solver(groups, lr=0.0)
+
+
+class AdamMini(torch.optim.Optimizer):
+    """Adam with one second moment per unit of a layer, and one per vector of offsets.
+
+    Why, and by whom, tells `Solver` of `_host_engine`.
+
+    Parameters
+    ----------
+    parameters : iterable of Parameter
+        The first dimension of a weight array counts the units.
+
+    lr : float
+        Learning rate.
+
+    betas : (float, float)
+        Decay of the means of gradients and of their squares.
+
+    eps : float
+        Added to the divisor.
+    """
+
+    def __init__(self, parameters, lr, betas=(0.9, 0.999), eps=1e-8):
+        super().__init__(parameters, {"lr": lr, "betas": betas, "eps": eps})
+
+    @torch.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                if parameter.grad is None:
+                    continue
+                state, grad = self.state[parameter], parameter.grad
+                if not state:
+                    state["step"] = torch.zeros(())
+                    state["exp_avg"] = torch.zeros_like(parameter)
+                    state["exp_avg_sq"] = _unit_squares(torch.zeros_like(parameter))
+                state["step"] += 1
+                step, (decay, square_decay) = state["step"].item(), group["betas"]
+                state["exp_avg"].lerp_(grad, 1 - decay)
+                state["exp_avg_sq"].lerp_(_unit_squares(grad), 1 - square_decay)
+                size = (state["exp_avg_sq"] / (1 - square_decay**step)).sqrt_()
+                rate = group["lr"] / (1 - decay**step)
+                parameter.addcdiv_(state["exp_avg"], size.add_(group["eps"]), value=-rate)
+
+
+def _unit_squares(values):
+    """Mean square of each row of a matrix, or of a whole vector, as a column."""
+    dims = tuple(range(1, values.ndim)) if values.ndim > 1 else None
+    norms = torch.linalg.vector_norm(values, dim=dims, keepdim=True)
+    return norms.square_().div_(values.numel() // norms.numel())

@@ -1,0 +1,98 @@
+"""Rankings of relaxed codes on the host, measured and differentiated in one go (NumPy)."""
+
+from functools import lru_cache
+
+import numpy as np
+from scipy.linalg import get_blas_funcs
+
+_PAIRS_PER_BLOCK = 1 << 17  # half a MiB of float32: it stays in cache between passes
+_ROWS_PER_BLOCK = 32  # at least: each block adds to the whole gradient of the database
+_NO_DISCOUNTS = np.empty(0)
+
+
+def measure_rankings(query, items, level_index, how, n_bins):
+    """Sum a measure over relaxed queries that rank relaxed items, and differentiate it.
+
+    Parameters
+    ----------
+    query, items : ndarrays of shapes (n_query, n_bits) and (n_items, n_bits), float
+        Relaxed bits in [-1, 1], of one dtype.
+
+    level_index : ndarray of shape (n_query, n_items), integer
+        Places of affinities among the levels; -1 leaves a pair out.
+
+    how : tuple
+        The measure, see `tables_of_measure`.
+
+    n_bins : int
+        Bins of distances.
+
+    Returns
+    -------
+    total : float
+        Sum of the measure over the queries that have something relevant.
+
+    n_queries : float
+        Number of these.
+
+    grad_query, grad_items : ndarrays of the shapes of `query` and `items`
+        Gradients of the sum.
+    """
+    from .._loops._soft import rank_softly
+
+    number, scale = query.dtype.type, 0.5 * n_bins / query.shape[1]
+    bins, step = (number(scale), number(0.5 * n_bins), number(n_bins)), number(-scale)
+    total, n_queries, grad_query = 0.0, 0.0, np.empty_like(query)
+    # A column an item: products of blocks are added to it in place.
+    grad_items, gemm = np.zeros_like(items.T, order="F"), get_blas_funcs("gemm", (query,))
+    for rows in blocks_of_queries(level_index.shape):
+        products = query[rows] @ items.T
+        levels = np.ascontiguousarray(level_index[rows])
+        value, n_valued = rank_softly(products, levels, *bins, how)
+        total, n_queries = total + value, n_queries + n_valued
+        # The products have become the gradient by positions.
+        grad_query[rows] = products @ items
+        grad_query[rows] *= step
+        gemm(step, query[rows].T, products.T, 1, grad_items, trans_b=1, overwrite_c=1)
+    return total, n_queries, grad_query, grad_items.T
+
+
+def blocks_of_queries(shape, n_pairs=_PAIRS_PER_BLOCK):
+    """Slices of queries whose pairs, of this shape, stay in the cache."""
+    n_query, n_database = shape
+    size = max(_ROWS_PER_BLOCK, n_pairs // max(1, n_database))
+    return [slice(start, min(start + size, n_query)) for start in range(0, n_query, size)]
+
+
+def tables_of_measure(levels, measure, simplified, n_items):
+    """Gains by level, whether ties count by their middle, and discounts of ranks.
+
+    Parameters
+    ----------
+    levels : ndarray of shape (n_levels,), float64
+        Affinity values in ascending order, first 0.
+
+    measure : {"AP", "nDCG"}
+        The measure.
+
+    simplified : bool
+        Whether each tie counts by its middle rank.
+
+    n_items : int
+        Most items that a query ranks.
+
+    Returns
+    -------
+    how : tuple
+        As compiled loops take it.
+    """
+    if measure == "AP":
+        return levels, simplified, _NO_DISCOUNTS, _NO_DISCOUNTS
+    return np.exp2(levels) - 1, simplified, *_discounts(n_items)
+
+
+@lru_cache(maxsize=4)
+def _discounts(n_ranks):
+    """Tables by rank, one to spare: D(1), D(2), ... and S(0), S(1), ..."""
+    discounts = 1 / np.log2(np.arange(n_ranks + 2) + 2)
+    return discounts, np.concatenate(([0], np.cumsum(discounts)))
