@@ -40,6 +40,10 @@ _SHORT = 1e-3  # shorter intervals lose more digits to rounding than to an expan
 # the asymptotic series 1/24, -7/960, ..., economized to 2e-11 for x >= 1.
 _S0, _S1 = 0.041666666392109219, -0.0072914880566011625
 _S2, _S3 = 0.0038257782879866375, -0.0035031332693827145
+_LOG_2 = log(2)
+_THREE_QUARTERS = 0x3FE8000000000000  # bits of 0.75
+_DISTANCES_AT_A_TIME = 256  # of some queries, so that loops over them are long
+_N_TABLES = 11
 
 
 @compiled
@@ -115,7 +119,8 @@ def _look_up(steps, cells, out):
 def rank_softly(products, levels, scale, half, top, how):
     """Measure the rankings of a block of queries, and differentiate by all pairs.
 
-    Each query is counted, measured and differentiated while its numbers are in the cache.
+    Some queries at a time are counted, measured and differentiated while their numbers are
+    in the cache.
 
     Parameters
     ----------
@@ -135,37 +140,40 @@ def rank_softly(products, levels, scale, half, top, how):
         Sum of the values of the queries that have something relevant, and their number.
     """
     n_levels, n_distances = len(how[0]), int(top) + 1
-    n_cells = n_levels * n_distances
-    upper, cells = np.empty_like(products[0]), np.empty(products.shape[1], dtype=np.int32)
+    n_cells, n_queries = n_levels * n_distances, len(products)
+    size = max(1, _DISTANCES_AT_A_TIME // n_distances)
+    upper = np.empty_like(products[0])
+    cells = np.empty((size, products.shape[1]), dtype=np.int32)
     sums, steps = np.empty((2, n_cells + 1)), np.zeros(n_cells + 1, dtype=products.dtype)
-    counts = np.empty((n_levels, n_distances))
-    gradients, of_cells = np.empty_like(counts), counts.reshape(n_cells)
-    tables = np.empty((6, n_distances))
+    counts = np.zeros((size, n_levels, n_distances))
+    gradients = np.empty_like(counts)
+    values, tables = np.empty(size), np.empty((_N_TABLES, size, n_distances + 1))
+    of_cells, by_cells = counts.reshape(size, n_cells), gradients.reshape(size, n_cells)
     total = n_valued = 0.0
-    for q in range(len(products)):
-        _place(products[q], levels[q], scale, half, top, n_cells, cells, upper)
-        _add(cells, upper, sums, of_cells)
-        # Every pair has mass 1: a query with less than a half has nothing relevant.
-        n_relevant = n_items = 0.0
-        for level in range(n_levels):
-            for d in range(n_distances):
-                n_items += counts[level, d]
-                n_relevant += counts[level, d] if level else 0.0
-        if n_relevant <= 0.5:
-            for i in range(len(cells)):
-                products[q, i] = 0
-            continue
-        if np.isfinite(n_items):
-            total += _measure(counts, *how, tables, gradients)
-        else:
-            total += np.nan
-            gradients[:] = np.nan
-        n_valued += 1
-        for level in range(n_levels):
-            for d in range(n_distances - 1):
-                step = gradients[level, d + 1] - gradients[level, d]
-                steps[level * n_distances + d] = step
-        _look_up(steps, cells, products[q])
+    for start in range(0, n_queries, size):
+        n_now = min(size, n_queries - start)
+        for k in range(n_now):
+            q = start + k
+            _place(products[q], levels[q], scale, half, top, n_cells, cells[k], upper)
+            _add(cells[k], upper, sums, of_cells[k])
+        _measure(counts, *how, tables, values, gradients)
+        for k in range(n_now):
+            # Every pair has mass 1: a query with less than a half has nothing relevant.
+            n_relevant = n_items = 0.0
+            for cell in range(n_cells):
+                n_items += of_cells[k, cell]
+                n_relevant += of_cells[k, cell] if cell >= n_distances else 0.0
+            if n_relevant <= 0.5:
+                for i in range(products.shape[1]):
+                    products[start + k, i] = 0
+                continue
+            is_lost = not np.isfinite(n_items)
+            total += np.nan if is_lost else values[k]
+            n_valued += 1
+            for cell in range(n_cells - 1):
+                step = by_cells[k, cell + 1] - by_cells[k, cell]
+                steps[cell] = np.nan if is_lost else step
+            _look_up(steps, cells[k], products[start + k])
     return total, n_valued
 
 
@@ -181,7 +189,7 @@ def measure_counts(counts, how, values, gradients):
     how : tuple of gains, simplified, discounts and sums
         Gain of an item of each level, ascending, float64; whether each tie counts by its
         middle rank; D(1), D(2), ... and S(0), S(1), ..., two more than any query has
-        items, float64, for NDCG. The latter are empty for AP, to which all levels but the
+        items, float64, for NDCG. The latter are None for AP, to which all levels but the
         first are relevant.
 
     values : ndarray of shape (n_queries,)
@@ -190,130 +198,155 @@ def measure_counts(counts, how, values, gradients):
     gradients : ndarray of the shape of `counts`
         Receives the gradients.
     """
-    tables = np.empty((6, counts.shape[2]))
+    tables = np.empty((_N_TABLES, 1, counts.shape[2] + 1))
     for q in range(len(counts)):
-        values[q] = _measure(counts[q], *how, tables, gradients[q])
+        one = slice(q, q + 1)
+        _measure(counts[one], *how, tables, values[one], gradients[one])
 
 
 @compiled
-def _measure(counts, gains, simplified, discounts, sums, tables, gradients):
-    if len(discounts):
-        return _ndcg(counts, gains, simplified, discounts, sums, tables, gradients)
-    return _average_precision(counts, simplified, tables, gradients)
-
-
-@compiled
-def _average_precision(counts, simplified, tables, gradients):
-    n_levels, n_distances = counts.shape
-    c, p = tables[0], tables[1]
-    n_relevant = 0.0
-    for d in range(n_distances):
-        p[d] = 0
-        for level in range(1, n_levels):
-            p[d] += counts[level, d]
-        c[d] = counts[0, d] + p[d]
-        n_relevant += p[d]
-    weight = 1 / n_relevant if n_relevant > 0 else 0.0
-    if simplified:
-        value = weight * _simplified_sum(c, p, tables[2:])
+def _measure(counts, gains, simplified, discounts, sums, tables, values, gradients):
+    """Write values and gradients of some queries; the branch not taken is not compiled."""
+    if discounts is None:
+        _average_precision(counts, simplified, tables, values, gradients)
     else:
-        value = weight * _precision_sum(c, p, tables[2:])
-    behind_c = behind_p = 0.0  # what is gained where the ties behind a distance move up
-    for d in range(n_distances - 1, -1, -1):
-        by_c = (tables[2, d] + behind_c) * weight
-        by_p = (tables[3, d] + behind_p - value) * weight
-        gradients[0, d] = by_c
-        for level in range(1, n_levels):
-            gradients[level, d] = by_c + by_p
-        behind_c += tables[4, d]
-        behind_p += tables[5, d]
-    return value
+        for q in range(len(counts)):
+            of_one = tables[:4, 0, : counts.shape[2]], gradients[q]
+            values[q] = _ndcg(counts[q], gains, simplified, discounts, sums, *of_one)
 
 
 @compiled
-def _simplified_sum(c, p, tables):
-    """Sum over ties of p (2 P + p + 1) / (2 C + c + 1), and derivatives as below."""
-    by_c, by_p, by_x, by_before = tables[0], tables[1], tables[2], tables[3]
-    total = items = relevant = 0.0
-    for d in range(len(c)):
-        length = 1 / (2 * items + c[d] + 1)
-        precision = (2 * relevant + p[d] + 1) * length
-        total += p[d] * precision
-        by_p[d] = precision + p[d] * length
-        by_c[d] = -p[d] * precision * length
-        by_x[d], by_before[d] = 2 * by_c[d], 2 * p[d] * length
-        items += c[d]
-        relevant += p[d]
-    return total
+def _average_precision(counts, simplified, tables, values, gradients):
+    """Values and gradients of some queries, whose ties stand in one row for the loops.
+
+    An empty tie ends each query; what it receives is not used.
+    """
+    n_queries, n_levels, n_distances = counts.shape
+    c, p, x, relevant = tables[0], tables[1], tables[2], tables[3]
+    for q in range(n_queries):
+        length = 1.0  # the first rank of a distance
+        before = 0.0
+        for d in range(n_distances + 1):
+            c[q, d] = p[q, d] = 0
+            if d < n_distances:
+                for level in range(1, n_levels):
+                    p[q, d] += counts[q, level, d]
+                c[q, d] = counts[q, 0, d] + p[q, d]
+            x[q, d], relevant[q, d] = length, before
+            length += c[q, d]
+            before += p[q, d]
+    ties = tables.reshape(len(tables), -1)
+    if simplified:
+        _simplified_gains(ties)
+    else:
+        _precision_gains(ties)
+    gain, by_c, by_p, by_x, by_before = (
+        tables[4],
+        tables[5],
+        tables[6],
+        tables[7],
+        tables[8],
+    )
+    for q in range(n_queries):
+        n_relevant, value = relevant[q, n_distances], 0.0
+        weight = 1 / n_relevant if n_relevant > 0 else 0.0
+        for d in range(n_distances):
+            value += p[q, d] * gain[q, d]
+        value *= weight
+        behind_c = behind_p = 0.0  # gained where the ties behind a distance move up
+        for d in range(n_distances - 1, -1, -1):
+            of_all = (by_c[q, d] + behind_c) * weight
+            of_relevant = (by_p[q, d] + behind_p - value) * weight
+            gradients[q, 0, d] = of_all
+            for level in range(1, n_levels):
+                gradients[q, level, d] = of_all + of_relevant
+            behind_c += by_x[q, d]
+            behind_p += by_before[q, d]
+        values[q] = value
 
 
 @compiled
-def _precision_sum(c, p, tables):
-    """Sum over ties of p times a gain, and its derivatives by c, p, C and P of each tie.
+def _simplified_gains(ties):
+    """Gains (2 P + p + 1) / (2 C + c + 1) of ties, and derivatives as below."""
+    c, p, x, relevant = ties[0], ties[1], ties[2], ties[3]
+    gain, by_c, by_p, by_x, by_before = ties[4], ties[5], ties[6], ties[7], ties[8]
+    for t in range(len(c)):
+        length = 1 / (2 * x[t] + c[t] - 1)
+        gain[t] = (2 * relevant[t] + p[t] + 1) * length
+        by_p[t] = gain[t] + p[t] * length
+        by_c[t] = -p[t] * gain[t] * length
+        by_x[t], by_before[t] = 2 * by_c[t], 2 * p[t] * length
+
+
+@compiled
+def _precision_gains(ties):
+    """Gains of ties, and derivatives of p times the gain by c, p, C and P of each tie.
 
     With a = P + 1 and b = p - 1 the gain of a tie is
 
         [b (1 - x M) + a (1/x + (c - 1) M)] / c.
 
-    At c = 0 the quotient is the derivative of its numerator.
+    At c = 0 the quotient is the derivative of its numerator. Each loop is vectorized.
     """
-    by_c, by_p, by_x, by_before = tables[0], tables[1], tables[2], tables[3]
-    total = relevant = 0.0
-    x = 1.0
-    psi, trigamma = _digamma_and_trigamma(x)
-    for d in range(len(c)):
-        inverse, length = 1 / x, c[d] - 1
+    c, p, x, relevant = ties[0], ties[1], ties[2], ties[3]
+    gain, by_c, by_p, by_x, by_before = ties[4], ties[5], ties[6], ties[7], ties[8]
+    psi, trigamma = ties[9], ties[10]
+    _digamma_and_trigamma(x, psi, trigamma, gain)
+    for t in range(len(c) - 1):
+        inverse, length = 1 / x[t], c[t] - 1
         # M and its derivatives. On a tiny interval the quotients fade into half the second
         # derivative of psi.
-        start = trigamma - inverse * inverse
-        rise = -psi - inverse
-        ahead = x + c[d]
-        if ahead != x:
-            psi, trigamma = _digamma_and_trigamma(ahead)
-        rise += psi
-        part = length / max(length * length, _SHORT * _SHORT)
+        start, rise = trigamma[t] - inverse * inverse, psi[t + 1] - psi[t] - inverse
+        square = length * length
+        part = length / (square if square > _SHORT * _SHORT else _SHORT * _SHORT)
         square = start * start
         half = (square / 24 - 0.5) * square
         half -= half * length * part
         mean = start + (rise - length * start) * part + half * length
         by_start = half - (start - mean) * part
-        by_end = half + (trigamma - mean) * part
+        by_end = half + (trigamma[t + 1] - mean) * part
         # The gain and its derivatives
-        a, b = relevant + 1, p[d] - 1
-        slant = a * length - b * x  # M enters the numerator times this
+        a, b = relevant[t] + 1, p[t] - 1
+        slant = a * length - b * x[t]  # M enters the numerator times this
         limit = mean * a + slant * by_end
-        share = 1 / max(c[d], _NEAR)
+        share = 1 / (c[t] if c[t] > _NEAR else _NEAR)
         first = a * inverse
-        gain = limit + (b + first + slant * mean - c[d] * limit) * share
-        total += p[d] * gain
-        share *= p[d]
-        by_c[d] = (limit - gain) * share
-        by_p[d] = gain + share * (1 - mean * x)
-        by_x[d] = ((by_start + by_end) * slant - b * mean - first * inverse) * share
-        by_before[d] = (inverse + length * mean) * share
-        relevant += p[d]
-        x = ahead
-    return total
+        gain[t] = limit + (b + first + slant * mean - c[t] * limit) * share
+        share *= p[t]
+        by_c[t] = (limit - gain[t]) * share
+        by_p[t] = gain[t] + share * (1 - mean * x[t])
+        by_x[t] = ((by_start + by_end) * slant - b * mean - first * inverse) * share
+        by_before[t] = (inverse + length * mean) * share
 
 
 @compiled
-def _digamma_and_trigamma(x):
-    """Evaluate psi and psi' at x >= 1, to 2e-11 and 1e-8.
+def _digamma_and_trigamma(x, psi, trigamma, spare):
+    """Evaluate psi and psi' at all x >= 1, to 2e-11 and 1e-8.
 
     The argument is moved up by 4: with m = x + 3/2 the sum 1/x + ... + 1/(x + 3) is 2 m
     both, where both = 1 / (m**2 - 9/4) + 1 / (m**2 - 1/4), and that of the squares is its
-    derivative.
+    derivative. The logarithm of y = x + 7/2 is that of a power of two and of a number in
+    [3/4, 3/2), which is twice the inverse hyperbolic tangent of (y - 1) / (y + 1).
     """
-    middle = x + 1.5
-    square = middle * middle
-    first, second = 1 / (square - 2.25), 1 / (square - 0.25)
-    both = first + second
-    inverse = 1 / (x + 3.5)
-    t = inverse * inverse
-    psi = log(x + 3.5) + t * (_S0 + t * (_S1 + t * (_S2 + t * _S3))) - 2 * middle * both
-    slope = 1 - 2 * t * (_S0 + t * (2 * _S1 + t * (3 * _S2 + t * 4 * _S3)))
-    squares = first * first + second * second
-    return psi, slope * inverse - 2 * (both - 2 * squares * square)
+    bits = spare.view(np.int64)
+    for i in range(len(x)):
+        spare[i] = x[i] + 3.5
+    for i in range(len(x)):
+        power = (bits[i] - _THREE_QUARTERS) >> 52
+        psi[i] = power
+        bits[i] -= power << 52
+    for i in range(len(x)):
+        middle, y = x[i] + 1.5, spare[i]
+        square, inverse, s = middle * middle, 1 / (x[i] + 3.5), (y - 1) / (y + 1)
+        first, second = 1 / (square - 2.25), 1 / (square - 0.25)
+        both, squares = first + second, first * first + second * second
+        t, z = inverse * inverse, s * s
+        series = 1 / 9 + z * (1 / 11 + z * (1 / 13 + z * (1 / 15 + z / 17)))
+        series = 1 + z * (1 / 3 + z * (1 / 5 + z * (1 / 7 + z * series)))
+        tail = t * (_S0 + t * (_S1 + t * (_S2 + t * _S3)))
+        psi[i] = 2 * s * series + psi[i] * _LOG_2 + tail - 2 * middle * both
+        slope = 1 - 2 * t * (_S0 + t * (2 * _S1 + t * (3 * _S2 + t * 4 * _S3)))
+        trigamma[i] = slope * inverse - 2 * (both - 2 * squares * square)
 
 
 @compiled

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from ..affinity._similar_rows import in_units
 from ..losses._base import levels_of_pairs
-from ..losses._rankings import measure_rankings, tables_of_measure
+from ..losses._rankings import keep_freed_memory, measure_rankings, tables_of_measure
 from ._base import feed_forward, row_blocks, weights_of_features
 from ._linear import steps_of_layers
 
@@ -52,7 +52,7 @@ class Features:
     def batch(self, rows):
         """Rows, by index array, as a float32 array of their own."""
         if self._resident is not None:
-            return self._resident[rows]
+            return self._resident.take(rows, axis=0)
         return self.block(rows).astype(np.float32)
 
     def _rows(self, rows):
@@ -197,6 +197,7 @@ class HostEngine:
 
     def __init__(self, functions, features, loss, training, settings, level_index=None):
         loss.check_training(training)
+        keep_freed_memory()
         self._functions, self._features = functions, features
         self._is_binary = loss.measure == "AP"
         levels = np.arange(2) if self._is_binary else training.gain_levels

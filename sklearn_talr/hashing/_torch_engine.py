@@ -10,7 +10,7 @@ from sklearn.utils import gen_batches
 from ..affinity._similar_rows import in_units
 from ..losses import Batch
 from ..losses._base import levels_of_pairs, to_device
-from ..losses._soft_counts import keep_freed_memory
+from ..losses._rankings import keep_freed_memory
 from ._base import row_blocks
 from ._host_engine import MOST_COPIED, Features
 from ._networks import FeedForward, TwoModules, as_array, check_numbers

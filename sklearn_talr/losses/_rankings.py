@@ -1,13 +1,13 @@
 """Rankings of relaxed codes on the host, measured and differentiated in one go (NumPy)."""
 
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import numpy as np
 from scipy.linalg import get_blas_funcs
 
 _PAIRS_PER_BLOCK = 1 << 17  # half a MiB of float32: it stays in cache between passes
 _ROWS_PER_BLOCK = 32  # at least: each block adds to the whole gradient of the database
-_NO_DISCOUNTS = np.empty(0)
+_LARGEST_KEPT = 1 << 24
 
 
 def measure_rankings(query, items, level_index, how, n_bins):
@@ -87,7 +87,7 @@ def tables_of_measure(levels, measure, simplified, n_items):
         As compiled loops take it.
     """
     if measure == "AP":
-        return levels, simplified, _NO_DISCOUNTS, _NO_DISCOUNTS
+        return levels, simplified, None, None
     return np.exp2(levels) - 1, simplified, *_discounts(n_items)
 
 
@@ -96,3 +96,13 @@ def _discounts(n_ranks):
     """Tables by rank, one to spare: D(1), D(2), ... and S(0), S(1), ..."""
     discounts = 1 / np.log2(np.arange(n_ranks + 2) + 2)
     return discounts, np.concatenate(([0], np.cumsum(discounts)))
+
+
+@cache
+def keep_freed_memory():
+    """Have glibc keep the memory of freed arrays for the next step; once per process.
+
+    glibc returns the memory of arrays above 128 KiB to the system, and every step faults
+    it in anew, until it has seen a larger block freed. The block here is never touched.
+    """
+    np.empty(_LARGEST_KEPT, dtype=np.uint8)

@@ -14,16 +14,14 @@ The triangular kernel (eq. 14 with Delta = w) gives a pair's mass to two bins, 1
 to `lo` and frac to `lo + 1`: in all exactly 1. Only these two are ever touched.
 """
 
-from functools import cache
 from numbers import Integral
 
 import torch
 
 from .._compat import Interval, validated
 from .._types import Count, Tensor
-from ._rankings import blocks_of_queries
+from ._rankings import blocks_of_queries, keep_freed_memory
 
-_LARGEST_KEPT = 1 << 24
 _PAIRS_PER_DEVICE_BLOCK = 1 << 23  # an accelerator wants few and large steps
 _SHARE = 1 << 32
 
@@ -211,13 +209,3 @@ def check_levels(level_index, n_levels):
                 f"level_index must be in [0, n_levels) = [0, {n_levels}), or -1, got "
                 f"values from {lowest} to {highest}: places of levels, not affinities."
             )
-
-
-@cache
-def keep_freed_memory():
-    """Have glibc keep the memory of freed tensors for the next step; once per process.
-
-    glibc returns the memory of tensors above 128 KiB to the system, and every step faults
-    it in anew, until it has seen a larger block freed. The block here is never touched.
-    """
-    torch.empty(_LARGEST_KEPT, dtype=torch.uint8)

@@ -5,13 +5,12 @@ import torch
 
 from .._compat import validated
 from .._types import Tensor
-from ._rankings import measure_rankings, tables_of_measure
+from ._rankings import keep_freed_memory, measure_rankings, tables_of_measure
 from ._soft_counts import (
     SoftCounts,
     check_levels,
     check_shapes,
     is_on_host,
-    keep_freed_memory,
 )
 
 _CONSTRAINTS = {"counts": [torch.Tensor], "levels": [torch.Tensor, "array-like"]}
