@@ -105,6 +105,8 @@ class LayersInTraining:
 
     def forward(self, X, kept):
         """Activations, of the bits kept, of rows that are written to; inputs of layers."""
+        from .._loops._steps import drop_out
+
         inputs, layers = [], self._layers
         for depth, (weights, offsets) in enumerate(layers):
             rate = self._dropout[depth > 0]
@@ -112,9 +114,8 @@ class LayersInTraining:
                 np.maximum(X, 0, out=X)
             if rate:  # 16 random bits a number
                 words = self._drawn.random_raw(-(-X.size // 4)).view(np.uint16)
-                is_kept = words[: X.size].reshape(X.shape) >= round(rate * 2**16)
-                X *= is_kept
-                X *= X.dtype.type(1 / (1 - rate))
+                how = np.uint16(rate * 2**16), X.dtype.type(1 / (1 - rate))
+                drop_out(X.reshape(-1), words, *how)
             inputs.append(X)
             if depth == len(layers) - 1 and kept is not None:
                 weights, offsets = weights[kept], offsets[kept]
@@ -137,7 +138,8 @@ class LayersInTraining:
             if depth:  # units that are 0, by the rectifier or left out, pass nothing on
                 gradient = gradient @ weights
                 gradient *= X > 0
-                gradient *= X.dtype.type(1 / (1 - self._dropout[1]))
+                if self._dropout[1]:
+                    gradient *= 1 / (1 - self._dropout[1])
         return gradients
 
     def activations(self, X):
@@ -348,17 +350,22 @@ class Solver:
 
     def step(self, gradients, rate):
         """Move all parameters; weights shrink apart from the gradient, as by AdamW."""
+        from .._loops._steps import descend
+
         of_each = self._parameters, gradients, self._steps, self.moments.values()
         for parameter, gradient, (factor, decay), moments in zip(*of_each, strict=True):
             moments["step"] += 1
             n_steps, mean = float(moments["step"]), moments["exp_avg"]
             # One divisor for all weights of a unit, or for each.
-            square, squares = moments["exp_avg_sq"], gradient * gradient
+            square, arrays = moments["exp_avg_sq"], (parameter, gradient, mean)
             if self._by_unit:
-                squares = squares.mean(axis=-1, keepdims=True)
-            square += (1 - _SQUARE_DECAY) * (squares - square)
+                arrays = tuple(map(np.atleast_2d, arrays))
+                of_units = np.einsum("ij,ij->i", *arrays[1:2] * 2) / parameter.shape[-1]
+            else:
+                arrays = tuple(each.reshape(-1, 1) for each in arrays)
+                of_units = (gradient * gradient).ravel()
+            square += (1 - _SQUARE_DECAY) * (of_units.reshape(square.shape) - square)
             size = np.sqrt(square / (1 - _SQUARE_DECAY**n_steps)) + _EPS
-            mean += (1 - _DECAY) * (gradient - mean)
-            parameter -= mean * (factor * rate / (1 - _DECAY**n_steps) / size)
-            if decay:
-                parameter *= max(0.0, 1 - decay * rate)
+            rates = (factor * rate / (1 - _DECAY**n_steps) / size).ravel()
+            number = parameter.dtype.type
+            descend(*arrays, rates, number(1 - _DECAY), number(max(0.0, 1 - decay * rate)))
