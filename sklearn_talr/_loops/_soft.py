@@ -42,8 +42,6 @@ _S0, _S1 = 0.041666666392109219, -0.0072914880566011625
 _S2, _S3 = 0.0038257782879866375, -0.0035031332693827145
 _LOG_2 = log(2)
 _THREE_QUARTERS = 0x3FE8000000000000  # bits of 0.75
-_DISTANCES_AT_A_TIME = 256  # of some queries, so that loops over them are long
-_N_TABLES = 11
 
 
 @compiled
@@ -73,203 +71,133 @@ def count_softly(products, levels, scale, half, top, counts, cells):
         Receives the cells; ``n_levels * (n_bins + 1)`` for pairs that are not counted.
     """
     n_cells = counts.shape[1]
-    sums, upper = np.empty((2, n_cells + 1)), np.empty_like(products[0])
-    for q in range(len(products)):
-        _place(products[q], levels[q], scale, half, top, n_cells, cells[q], upper)
-        _add(cells[q], upper, sums, counts[q])
-
-
-@compiled
-def _place(products, levels, scale, half, top, n_cells, cells, upper):
-    """The cell of each pair of a query, and its share in the next; vectorized."""
-    spare = np.int32(n_cells)
+    numbers, shares = np.empty(n_cells + 1), np.empty(n_cells + 1)
+    upper, spare = np.empty_like(products[0]), np.int32(n_cells)
     zero, last, width = half - half, np.int32(top - 1), np.int32(top + 1)
-    for i in range(len(products)):
-        position = half - scale * products[i]
-        position = position if position > zero else zero  # also where it is NaN
-        lo = min(np.int32(min(position, top)), last)
-        # The difference of a product from itself makes the share NaN where the product is.
-        upper[i] = min(position, top) - np.float32(lo) + (products[i] - products[i])
-        level = np.int32(levels[i])
-        cells[i] = level * width + lo if level >= 0 else spare
+    for q in range(len(products)):
+        # The cell of each pair, and its share in the next; vectorized.
+        row, of_pairs, cell_of = products[q], levels[q], cells[q]
+        for i in range(len(row)):
+            position = half - scale * row[i]
+            position = position if position > zero else zero  # also where it is NaN
+            position = position if position < top else top
+            lo = min(np.int32(position), last)
+            # The difference of a product from itself makes the share NaN where it is.
+            upper[i] = position - np.float32(lo) + (row[i] - row[i])
+            level = np.int32(of_pairs[i])
+            cell_of[i] = level * width + lo if level >= 0 else spare
+        for cell in range(n_cells + 1):
+            numbers[cell] = shares[cell] = 0
+        for i in range(len(row)):
+            cell = np.uint32(cell_of[i])
+            numbers[cell] += 1
+            shares[cell] += upper[i]
+        counts[q, 0] = numbers[0] - shares[0]
+        for cell in range(1, n_cells):
+            counts[q, cell] = numbers[cell] - shares[cell] + shares[cell - 1]
 
 
 @compiled
-def _add(cells, upper, sums, counts):
-    """Counts of a query from the cells of its pairs and their shares in the next."""
-    sums[:] = 0
-    numbers, shares = sums[0], sums[1]
-    for i in range(len(cells)):
-        cell = np.uint32(cells[i])
-        numbers[cell] += 1
-        shares[cell] += upper[i]
-    counts[0] = numbers[0] - shares[0]
-    for cell in range(1, len(counts)):
-        counts[cell] = numbers[cell] - shares[cell] + shares[cell - 1]
-
-
-@compiled
-def _look_up(steps, cells, out):
-    """Look the gradient of each pair up by its cell, and write it to `out`."""
-    for i in range(len(cells)):
-        out[i] = steps[np.uint32(cells[i])]
-
-
-@compiled
-def rank_softly(products, levels, scale, half, top, how):
-    """Measure the rankings of a block of queries, and differentiate by all pairs.
-
-    Some queries at a time are counted, measured and differentiated while their numbers are
-    in the cache.
+def look_up(steps, cells, out):
+    """Look the gradient of each pair of a block of queries up by its cell.
 
     Parameters
     ----------
-    products : ndarray of shape (n_queries, n_items), float
-        Inner products of relaxed bits. Receives the gradient of the sum of the values by
-        the positions of the pairs, in bins.
+    steps : ndarray of shape (n_queries, n_cells + 1)
+        What moving a pair of each cell up by one bin adds; 0 for pairs not counted.
 
-    levels, scale, half, top
+    cells : ndarray of shape (n_queries, n_items), dtype int32
         As of `count_softly`.
 
-    how : tuple
-        As of `measure_counts`. Gains have one entry for each level also for AP.
-
-    Returns
-    -------
-    total, n_queries : float
-        Sum of the values of the queries that have something relevant, and their number.
+    out : ndarray of shape (n_queries, n_items)
+        Receives them.
     """
-    n_levels, n_distances = len(how[0]), int(top) + 1
-    n_cells, n_queries = n_levels * n_distances, len(products)
-    size = max(1, _DISTANCES_AT_A_TIME // n_distances)
-    upper = np.empty_like(products[0])
-    cells = np.empty((size, products.shape[1]), dtype=np.int32)
-    sums, steps = np.empty((2, n_cells + 1)), np.zeros(n_cells + 1, dtype=products.dtype)
-    counts = np.zeros((size, n_levels, n_distances))
-    gradients = np.empty_like(counts)
-    values, tables = np.empty(size), np.empty((_N_TABLES, size, n_distances + 1))
-    of_cells, by_cells = counts.reshape(size, n_cells), gradients.reshape(size, n_cells)
-    total = n_valued = 0.0
-    for start in range(0, n_queries, size):
-        n_now = min(size, n_queries - start)
-        for k in range(n_now):
-            q = start + k
-            _place(products[q], levels[q], scale, half, top, n_cells, cells[k], upper)
-            _add(cells[k], upper, sums, of_cells[k])
-        _measure(counts, *how, tables, values, gradients)
-        for k in range(n_now):
-            # Every pair has mass 1: a query with less than a half has nothing relevant.
-            n_relevant = n_items = 0.0
-            for cell in range(n_cells):
-                n_items += of_cells[k, cell]
-                n_relevant += of_cells[k, cell] if cell >= n_distances else 0.0
-            if n_relevant <= 0.5:
-                for i in range(products.shape[1]):
-                    products[start + k, i] = 0
-                continue
-            is_lost = not np.isfinite(n_items)
-            total += np.nan if is_lost else values[k]
-            n_valued += 1
-            for cell in range(n_cells - 1):
-                step = by_cells[k, cell + 1] - by_cells[k, cell]
-                steps[cell] = np.nan if is_lost else step
-            _look_up(steps, cells[k], products[start + k])
-    return total, n_valued
+    for q in range(len(cells)):
+        of_query, row = steps[q], out[q]
+        for i in range(cells.shape[1]):
+            row[i] = of_query[np.uint32(cells[q, i])]
+
+
+# Average precision: three loops over a table with a row for each quantity of ties. Calls of
+# loops by loops would be compiled once more for each level.
 
 
 @compiled
-def measure_counts(counts, how, values, gradients):
-    """Ranking measures of tables of counts, and their gradients.
+def lay_out_ties(counts, n_distances, ties):
+    """Write counts of ties, and what lies before them, one query after the other.
+
+    An empty tie ends each query; what becomes of it is not used.
 
     Parameters
     ----------
-    counts : ndarray of shape (n_queries, n_levels, n_distances), dtype float64
-        Counts.
+    counts : ndarray of shape (n_queries, n_levels * n_distances), dtype float64
+        Counts, level by level. All levels but the first are relevant.
 
-    how : tuple of gains, simplified, discounts and sums
-        Gain of an item of each level, ascending, float64; whether each tie counts by its
-        middle rank; D(1), D(2), ... and S(0), S(1), ..., two more than any query has
-        items, float64, for NDCG. The latter are None for AP, to which all levels but the
-        first are relevant.
+    n_distances : int
+        How many distances there are.
+
+    ties : ndarray of shape (11, n_queries * (n_distances + 1))
+        Receives c, p, x and P in its first rows.
+    """
+    c, p, x, relevant = ties[0], ties[1], ties[2], ties[3]
+    for q in range(len(counts)):
+        end = (q + 1) * (n_distances + 1) - 1
+        rank, before = 1.0, 0.0
+        for d in range(n_distances):
+            t = end - n_distances + d
+            p[t] = 0
+            for cell in range(n_distances + d, counts.shape[1], n_distances):
+                p[t] += counts[q, cell]
+            c[t] = counts[q, d] + p[t]
+            x[t], relevant[t] = rank, before
+            rank += c[t]
+            before += p[t]
+        c[end] = p[end] = 0
+        x[end], relevant[end] = rank, before
+
+
+@compiled
+def gather_ties(ties, n_distances, values, gradients):
+    """Average precision of queries, and its gradients by their counts, from gains of ties.
+
+    Parameters
+    ----------
+    ties : ndarray of shape (11, n_queries * (n_distances + 1))
+        As `simplified_gains` and `precision_gains` leave it.
+
+    n_distances : int
+        How many distances there are.
 
     values : ndarray of shape (n_queries,)
         Receives the values, 0 where nothing is relevant.
 
-    gradients : ndarray of the shape of `counts`
+    gradients : ndarray of shape (n_queries, n_levels * n_distances)
         Receives the gradients.
     """
-    tables = np.empty((_N_TABLES, 1, counts.shape[2] + 1))
-    for q in range(len(counts)):
-        one = slice(q, q + 1)
-        _measure(counts[one], *how, tables, values[one], gradients[one])
-
-
-@compiled
-def _measure(counts, gains, simplified, discounts, sums, tables, values, gradients):
-    """Write values and gradients of some queries; the branch not taken is not compiled."""
-    if discounts is None:
-        _average_precision(counts, simplified, tables, values, gradients)
-    else:
-        for q in range(len(counts)):
-            of_one = tables[:4, 0, : counts.shape[2]], gradients[q]
-            values[q] = _ndcg(counts[q], gains, simplified, discounts, sums, *of_one)
-
-
-@compiled
-def _average_precision(counts, simplified, tables, values, gradients):
-    """Values and gradients of some queries, whose ties stand in one row for the loops.
-
-    An empty tie ends each query; what it receives is not used.
-    """
-    n_queries, n_levels, n_distances = counts.shape
-    c, p, x, relevant = tables[0], tables[1], tables[2], tables[3]
-    for q in range(n_queries):
-        length = 1.0  # the first rank of a distance
-        before = 0.0
-        for d in range(n_distances + 1):
-            c[q, d] = p[q, d] = 0
-            if d < n_distances:
-                for level in range(1, n_levels):
-                    p[q, d] += counts[q, level, d]
-                c[q, d] = counts[q, 0, d] + p[q, d]
-            x[q, d], relevant[q, d] = length, before
-            length += c[q, d]
-            before += p[q, d]
-    ties = tables.reshape(len(tables), -1)
-    if simplified:
-        _simplified_gains(ties)
-    else:
-        _precision_gains(ties)
-    gain, by_c, by_p, by_x, by_before = (
-        tables[4],
-        tables[5],
-        tables[6],
-        tables[7],
-        tables[8],
-    )
-    for q in range(n_queries):
-        n_relevant, value = relevant[q, n_distances], 0.0
-        weight = 1 / n_relevant if n_relevant > 0 else 0.0
-        for d in range(n_distances):
-            value += p[q, d] * gain[q, d]
-        value *= weight
+    p, relevant, gain = ties[1], ties[3], ties[4]
+    by_c, by_p, by_x, by_before = ties[5], ties[6], ties[7], ties[8]
+    for q in range(len(gradients)):
+        end = (q + 1) * (n_distances + 1) - 1
+        weight, value = 1 / relevant[end] if relevant[end] > 0 else 0.0, 0.0
+        for t in range(end - n_distances, end):
+            value += p[t] * gain[t]
+        values[q] = value = value * weight
         behind_c = behind_p = 0.0  # gained where the ties behind a distance move up
-        for d in range(n_distances - 1, -1, -1):
-            of_all = (by_c[q, d] + behind_c) * weight
-            of_relevant = (by_p[q, d] + behind_p - value) * weight
-            gradients[q, 0, d] = of_all
-            for level in range(1, n_levels):
-                gradients[q, level, d] = of_all + of_relevant
-            behind_c += by_x[q, d]
-            behind_p += by_before[q, d]
-        values[q] = value
+        for behind in range(1, n_distances + 1):
+            t = end - behind
+            of_all = (by_c[t] + behind_c) * weight
+            of_relevant = of_all + (by_p[t] + behind_p - value) * weight
+            for cell in range(n_distances - behind, gradients.shape[1], n_distances):
+                gradients[q, cell] = of_all if cell < n_distances else of_relevant
+            behind_c += by_x[t]
+            behind_p += by_before[t]
 
 
 @compiled
-def _simplified_gains(ties):
+def simplified_gains(ties):
     """Gains (2 P + p + 1) / (2 C + c + 1) of ties, and derivatives as below."""
-    c, p, x, relevant = ties[0], ties[1], ties[2], ties[3]
-    gain, by_c, by_p, by_x, by_before = ties[4], ties[5], ties[6], ties[7], ties[8]
+    c, p, x, relevant, gain = ties[0], ties[1], ties[2], ties[3], ties[4]
+    by_c, by_p, by_x, by_before = ties[5], ties[6], ties[7], ties[8]
     for t in range(len(c)):
         length = 1 / (2 * x[t] + c[t] - 1)
         gain[t] = (2 * relevant[t] + p[t] + 1) * length
@@ -279,19 +207,19 @@ def _simplified_gains(ties):
 
 
 @compiled
-def _precision_gains(ties):
+def precision_gains(ties):
     """Gains of ties, and derivatives of p times the gain by c, p, C and P of each tie.
 
     With a = P + 1 and b = p - 1 the gain of a tie is
 
         [b (1 - x M) + a (1/x + (c - 1) M)] / c.
 
-    At c = 0 the quotient is the derivative of its numerator. Each loop is vectorized.
+    At c = 0 the quotient is the derivative of its numerator. Rows 9 and 10 hold psi and
+    psi' at x. The loop is vectorized.
     """
-    c, p, x, relevant = ties[0], ties[1], ties[2], ties[3]
-    gain, by_c, by_p, by_x, by_before = ties[4], ties[5], ties[6], ties[7], ties[8]
+    c, p, x, relevant, gain = ties[0], ties[1], ties[2], ties[3], ties[4]
+    by_c, by_p, by_x, by_before = ties[5], ties[6], ties[7], ties[8]
     psi, trigamma = ties[9], ties[10]
-    _digamma_and_trigamma(x, psi, trigamma, gain)
     for t in range(len(c) - 1):
         inverse, length = 1 / x[t], c[t] - 1
         # M and its derivatives. On a tiny interval the quotients fade into half the second
@@ -320,7 +248,7 @@ def _precision_gains(ties):
 
 
 @compiled
-def _digamma_and_trigamma(x, psi, trigamma, spare):
+def digamma_and_trigamma(x, psi, trigamma, spare):
     """Evaluate psi and psi' at all x >= 1, to 2e-11 and 1e-8.
 
     The argument is moved up by 4: with m = x + 3/2 the sum 1/x + ... + 1/(x + 3) is 2 m
@@ -350,32 +278,56 @@ def _digamma_and_trigamma(x, psi, trigamma, spare):
 
 
 @compiled
-def _ndcg(counts, gains, simplified, discounts, sums, tables, gradients):
-    n_levels, n_distances = counts.shape
-    c, gain, mean, by_c = tables[0], tables[1], tables[2], tables[3]
+def ndcg(counts, gains, simplified, discounts, sums, values, gradients):
+    """NDCG of tables of counts, and its gradients.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_queries, n_levels * n_distances), dtype float64
+        Counts, level by level.
+
+    gains : ndarray of shape (n_levels,), dtype float64
+        Gain of an item of each level, ascending.
+
+    simplified : bool
+        Whether each tie counts by its middle rank.
+
+    discounts, sums : ndarrays, dtype float64
+        D(1), D(2), ... and S(0), S(1), ..., two more than any query has items.
+
+    values : ndarray of shape (n_queries,)
+        Receives the values, 0 where nothing is relevant.
+
+    gradients : ndarray of the shape of `counts`
+        Receives the gradients.
+    """
+    n_levels = len(gains)
+    n = counts.shape[1] // n_levels
+    of_ties = np.empty((4, n))
+    c, gain, mean, by_c = of_ties[0], of_ties[1], of_ties[2], of_ties[3]
     # The ideal ranking: a tie for each level, the best first.
-    ideals = np.empty((4, n_levels))
-    totals, best, ideal_mean, by_total = ideals[0], ideals[1], ideals[2], ideals[3]
-    c[:] = 0
-    gain[:] = 0
-    for level in range(n_levels):
-        total = 0.0
-        for d in range(n_distances):
-            c[d] += counts[level, d]
-            gain[d] += gains[level] * counts[level, d]
-            total += counts[level, d]
-        totals[n_levels - 1 - level] = total
-        best[n_levels - 1 - level] = gains[level] * total
-    ideal = _gain_of_ties(best, totals, False, discounts, sums, ideal_mean, by_total)
-    value = _gain_of_ties(gain, c, simplified, discounts, sums, mean, by_c)
-    weight = 1 / ideal if ideal > 0 else 0.0
-    value *= weight
-    for level in range(n_levels):
-        turned, g = n_levels - 1 - level, gains[level]
-        of_ideal = value * (by_total[turned] + g * ideal_mean[turned])
-        for d in range(n_distances):
-            gradients[level, d] = (by_c[d] + g * mean[d] - of_ideal) * weight
-    return value
+    of_ideal = np.empty((4, n_levels))
+    totals, best, ideal_mean, by_total = of_ideal[0], of_ideal[1], of_ideal[2], of_ideal[3]
+    for q in range(len(counts)):
+        for d in range(n):
+            c[d] = gain[d] = 0
+        for level in range(n_levels):
+            total, turned = 0.0, n_levels - 1 - level
+            for d in range(n):
+                count = counts[q, level * n + d]
+                c[d] += count
+                gain[d] += gains[level] * count
+                total += count
+            totals[turned], best[turned] = total, gains[level] * total
+        ideal = _gain_of_ties(best, totals, False, discounts, sums, ideal_mean, by_total)
+        value = _gain_of_ties(gain, c, simplified, discounts, sums, mean, by_c)
+        weight = 1 / ideal if ideal > 0 else 0.0
+        values[q] = value = value * weight
+        for level in range(n_levels):
+            turned, g = n_levels - 1 - level, gains[level]
+            lost = value * (by_total[turned] + g * ideal_mean[turned])
+            for d in range(n):
+                gradients[q, level * n + d] = (by_c[d] + g * mean[d] - lost) * weight
 
 
 @compiled

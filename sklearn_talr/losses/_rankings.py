@@ -32,29 +32,81 @@ def measure_rankings(query, items, level_index, how, n_bins):
     total : float
         Sum of the measure over the queries that have something relevant.
 
-    n_queries : float
+    n_queries : int
         Number of these.
 
     grad_query, grad_items : ndarrays of the shapes of `query` and `items`
         Gradients of the sum.
     """
-    from .._loops._soft import rank_softly
+    from .._loops._soft import count_softly, look_up
 
     number, scale = query.dtype.type, 0.5 * n_bins / query.shape[1]
     bins, step = (number(scale), number(0.5 * n_bins), number(n_bins)), number(-scale)
-    total, n_queries, grad_query = 0.0, 0.0, np.empty_like(query)
+    total, n_queries, grad_query = 0.0, 0, np.empty_like(query)
     # A column an item: products of blocks are added to it in place.
     grad_items, gemm = np.zeros_like(items.T, order="F"), get_blas_funcs("gemm", (query,))
     for rows in blocks_of_queries(level_index.shape):
         products = query[rows] @ items.T
+        cells = np.empty(products.shape, np.int32)
+        counts = np.empty((len(cells), len(how[0]) * (n_bins + 1)))
         levels = np.ascontiguousarray(level_index[rows])
-        value, n_valued = rank_softly(products, levels, *bins, how)
-        total, n_queries = total + value, n_queries + n_valued
+        count_softly(products, levels, *bins, counts, cells)
+        values, gradients = measure_counts(counts, how)
+        # Every pair has mass 1: a query with less than a half has nothing relevant.
+        is_valued = ~(counts[:, n_bins + 1 :].sum(axis=1) <= 0.5)
+        is_lost = ~np.isfinite(counts.sum(axis=1))
+        if is_lost.any():
+            values[is_lost] = gradients[is_lost] = np.nan
+        total += values[is_valued].sum()
+        n_queries += np.count_nonzero(is_valued)
+        # Moving a pair of a cell up by one bin moves a count from a bin to the next.
+        steps = np.zeros((len(cells), counts.shape[1] + 1), query.dtype)
+        np.subtract(gradients[:, 1:], gradients[:, :-1], out=steps[:, :-2])
+        steps[~is_valued] = 0
+        look_up(steps, cells, products)
         # The products have become the gradient by positions.
         grad_query[rows] = products @ items
         grad_query[rows] *= step
         gemm(step, query[rows].T, products.T, 1, grad_items, trans_b=1, overwrite_c=1)
     return total, n_queries, grad_query, grad_items.T
+
+
+def measure_counts(counts, how):
+    """Measure the rankings of tables of counts, and differentiate.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_queries, n_levels * n_distances), dtype float64
+        Counts, level by level.
+
+    how : tuple
+        The measure, see `tables_of_measure`.
+
+    Returns
+    -------
+    values : ndarray of shape (n_queries,)
+        0 where nothing is relevant.
+
+    gradients : ndarray of the shape of `counts`
+        By the counts.
+    """
+    from .._loops import _soft
+
+    values, gradients = np.empty(len(counts)), np.empty_like(counts)
+    gains, simplified, *of_ranks = how
+    if of_ranks:
+        _soft.ndcg(counts, gains, simplified, *of_ranks, values, gradients)
+        return values, gradients
+    n_distances = counts.shape[1] // len(gains)
+    ties = np.empty((11, len(counts) * (n_distances + 1)))
+    _soft.lay_out_ties(counts, n_distances, ties)
+    if simplified:
+        _soft.simplified_gains(ties)
+    else:
+        _soft.digamma_and_trigamma(ties[2], ties[9], ties[10], ties[4])
+        _soft.precision_gains(ties)
+    _soft.gather_ties(ties, n_distances, values, gradients)
+    return values, gradients
 
 
 def blocks_of_queries(shape, n_pairs=_PAIRS_PER_BLOCK):
@@ -65,7 +117,7 @@ def blocks_of_queries(shape, n_pairs=_PAIRS_PER_BLOCK):
 
 
 def tables_of_measure(levels, measure, simplified, n_items):
-    """Gains by level, whether ties count by their middle, and discounts of ranks.
+    """Describe a measure for `measure_rankings` and `measure_counts`.
 
     Parameters
     ----------
@@ -84,10 +136,11 @@ def tables_of_measure(levels, measure, simplified, n_items):
     Returns
     -------
     how : tuple
-        As compiled loops take it.
+        Gains by level, and whether ties count by their middle; for NDCG D(1), D(2), ... and
+        S(0), S(1), ..., the discounts of ranks and their sums.
     """
     if measure == "AP":
-        return levels, simplified, None, None
+        return levels, simplified
     return np.exp2(levels) - 1, simplified, *_discounts(n_items)
 
 

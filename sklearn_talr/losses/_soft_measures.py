@@ -5,7 +5,12 @@ import torch
 
 from .._compat import validated
 from .._types import Tensor
-from ._rankings import keep_freed_memory, measure_rankings, tables_of_measure
+from ._rankings import (
+    keep_freed_memory,
+    measure_counts,
+    measure_rankings,
+    tables_of_measure,
+)
 from ._soft_counts import (
     SoftCounts,
     check_levels,
@@ -187,8 +192,6 @@ class _Measure(torch.autograd.Function):
                 "levels must name the affinity of each level: counts have "
                 f"{counts.shape[1]} levels, but levels has {len(levels)} values."
             )
-        from .._loops._soft import measure_counts
-
         # Tables of counts are small, wherever the pairs were counted: a loop on the host
         # reads them. Values and gradients are NaN if any count is NaN or infinite.
         table = counts.detach().to("cpu", torch.float64).contiguous().numpy()
@@ -198,7 +201,8 @@ class _Measure(torch.autograd.Function):
                 raise ValueError(f"counts must be at least 0, got {table.min()}.")
             n_items = np.abs(table).sum(axis=(1, 2)).max(initial=0)
             how = _tables(levels, measure, simplified, n_items)
-            measure_counts(table, how, values, gradients)
+            values, gradients = measure_counts(table.reshape(len(table), -1), how)
+            gradients = gradients.reshape(table.shape)
         ctx.save_for_backward(torch.from_numpy(gradients).to(counts))
         return torch.from_numpy(values).to(counts)
 

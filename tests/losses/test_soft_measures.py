@@ -179,6 +179,6 @@ def test_average_precision_where_its_formula_divides_zero_by_zero(before, c):
 def test_digamma_and_trigamma_equal_scipy():
     x = np.concatenate([np.linspace(1, 12, 500), [100.0, 1e4, 1e7]])
     psi, trigamma, spare = np.empty((3, len(x)))
-    _soft._digamma_and_trigamma(x, psi, trigamma, spare)
+    _soft.digamma_and_trigamma(x, psi, trigamma, spare)
     np.testing.assert_allclose(psi, digamma(x), rtol=0, atol=2e-11)
     np.testing.assert_allclose(trigamma, polygamma(1, x), rtol=3e-8)
