@@ -13,7 +13,7 @@ define suite
 	exit $$status
 endef
 
-.PHONY: quickstart test test-slow test-matrix test-processors test-outputs test-learned dist release-check \
+.PHONY: quickstart test test-slow test-matrix test-processors test-outputs test-learned test-without-torch dist release-check \
 	lint docs docs-check clean
 
 quickstart: $(VENV)/.plot
@@ -36,6 +36,10 @@ test-processors: $(VENV)/.tests $(VENV)/.dev
 OTHERS = "outputs(sse4)" "outputs(avx2)" "outputs(rounding)"
 test-outputs: $(VENV)/.tests $(VENV)/.dev
 	$(BIN)/python -m nox --session $(OTHERS)
+
+# What needs no torch, where there is none; ONLY names some of the tests
+test-without-torch: $(VENV)/.dev
+	$(BIN)/python -m nox --session without_torch -- $(ONLY)
 
 test-learned: $(VENV)/.tests $(VENV)/.dev
 	$(BIN)/python -m nox --session $(OTHERS) -- tests/hashing/test_talr.py -k training_beats

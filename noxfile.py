@@ -70,31 +70,6 @@ print(json.dumps({
     "openblas": [each["architecture"] for each in libraries if "architecture" in each],
 }))
 """
-# What needs no torch, where there is none
-WITHOUT_TORCH = """
-from importlib.util import find_spec
-
-from sklearn.datasets import load_digits
-
-from sklearn_talr import AdditiveHasher, HashedNeighbors, ITQHasher, RankingSVC
-from sklearn_talr.metrics import make_retrieval_scorer, retrieval_report_from_estimator
-from sklearn_talr.runs import compare_runs, evaluate_run
-
-assert find_spec("torch") is None
-X, y = load_digits(return_X_y=True)
-index = HashedNeighbors(AdditiveHasher(32, random_state=0)).fit(X[:900], y[:900])
-assert index.score(X[900:], y[900:]) > 0.5
-hasher = ITQHasher(16, random_state=0).fit(X[:900])
-assert make_retrieval_scorer("AP")(hasher, X[900:], y[900:]) > 0.5
-sides = X[900:], y[900:], X[:900], y[:900]
-report = retrieval_report_from_estimator(hasher, *sides, as_frame=False)
-assert report["AP"]["expected"] > 0.5
-qrels, run = {"q": {"a": 1}, "r": {"b": 1}}, {"q": {"a": 1.0, "b": 1.0}, "r": {"b": 1.0}}
-results = [evaluate_run(qrels, each, "AP") for each in (run, {"q": {"a": 1.0}})]
-assert results[0].means["AP"]["expected"] == 0.875
-print(compare_runs(*results))
-assert RankingSVC().fit(X[:500], y[:500] == 3).score(X[500:], y[500:] == 3) > 0.9
-"""
 SIDE_BY_SIDE = "-n2", "--dist=worksteal"
 # Two halves: tests marked `cluster` disturb each other
 SUITE = (
@@ -211,13 +186,16 @@ def nightly(session):
     run_each(session, "python", SUITE)
 
 
-@nox.session(reuse_venv=False, default=False)
+@nox.session(default=False)
 def without_torch(session):
-    """Install the package without torch, and search, judge and encode by it."""
-    session.install("--no-deps", ".")
-    pins = "numpy", "scipy", "scikit-learn", "numba"
-    session.install("--constraint", str(ROOT / "constraints.txt"), *pins)
-    session.run("python", "-c", WITHOUT_TORCH)
+    """Run the tests where there is no torch: all but those of tensors."""
+    pins = "--constraint", str(ROOT / "constraints.txt")
+    session.install(*pins, "--editable", ".[tools]")
+    gone = "from importlib.util import find_spec; assert find_spec('torch') is None"
+    session.run("python", "-c", gone)
+    where = () if session.posargs else ("tests",)
+    options = *SIDE_BY_SIDE, "-m", "not slow and not cluster", *where
+    run_each(session, "python", [options])
 
 
 def try_installed(session):

@@ -1,6 +1,7 @@
 """Settings and data shared by all tests."""
 
 import os
+import re
 from importlib import import_module
 from pathlib import Path
 
@@ -10,7 +11,14 @@ from learning import Learned
 from sklearn import config_context
 from sklearn.datasets import load_digits
 
+from sklearn_talr._lazy import has_torch
+
 collect_ignore = ["typing/every_name.py"]  # a program, which one test runs
+HAS_TORCH, HERE = has_torch(), Path(__file__).parent
+if not HAS_TORCH:  # what imports it
+    imports = re.compile(r"^\s*(import|from) (torch|engines|array_cases)\b", re.MULTILINE)
+    files = [path for path in HERE.rglob("*.py") if imports.search(path.read_text())]
+    collect_ignore += ["benchmarks", "typing", *(str(path) for path in files)]
 
 os.environ.setdefault("MPLBACKEND", "agg")  # before anything imports matplotlib
 
@@ -27,6 +35,17 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if "learned" in getattr(item, "fixturenames", ()):
             item.add_marker("learned")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    """Skip what the library says PyTorch is needed for; other ImportErrors are failures."""
+    try:
+        return (yield)
+    except ModuleNotFoundError as error:
+        if HAS_TORCH or "needs PyTorch, which is not installed" not in str(error):
+            raise
+        pytest.skip("needs PyTorch")
 
 
 @pytest.fixture

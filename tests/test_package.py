@@ -151,6 +151,8 @@ def test_what_needs_no_torch_loads_none_and_nothing_optional(statement, loaded):
 @pytest.mark.parametrize("statement", WITHOUT_OTHER_ROOMS)
 def test_rooms_do_not_load_what_they_must_not_know(statement, loaded):
     error, modules = loaded[statement]
+    if "TieAwareLoss" in statement:
+        pytest.importorskip("torch")
     assert error is None
     assert [
         name for name in modules if name.startswith(WITHOUT_OTHER_ROOMS[statement])

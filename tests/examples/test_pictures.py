@@ -32,6 +32,8 @@ def test_pictures_have_a_caption_and_their_words_come_from_the_script(page):
 
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_scripts_say_what_they_have_drawn(script):
+    if "torch" in (DOCS / "plots" / script).read_text(encoding="utf-8"):
+        pytest.importorskip("torch")
     words = draw(script)
     assert 60 < len(words) < 500
     assert words[0].isupper()
