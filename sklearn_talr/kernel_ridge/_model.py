@@ -184,6 +184,7 @@ _FEWEST_COMPONENTS = 1000
 _OPERATIONS = 3e11  # n_samples * n_components**2 that take half a minute of one core
 _ALPHAS = 10.0 ** np.arange(-5, 3.5, 0.5)  # times the typical variance of the kernel
 _FIRST_ALPHA = 9
+_SINGLE = 1e-30, 1e30  # coefficients whose kernels single precision can hold
 _ROUNDING = 1e-13  # of a kernel, in relation to its values
 _BLOCK = 2**23  # numbers of a block of a kernel
 _MOST_ERROR = 5e-4  # of an output
@@ -255,9 +256,9 @@ def fit_model(
     X, n_samples = samples.X, len(samples.Y)
     gammas = typical_gammas(X, kernel, rng) if gammas is None else gammas
 
-    def kernel_with(X, components, gamma):
-        exact = (each.astype(np.float64, copy=False) for each in (X, components))
-        return kernel_between(*exact, kernel, gamma)
+    def kernel_with(X, components, gamma, dtype=np.float64):
+        both = (each.astype(dtype, copy=False) for each in (X, components))
+        return kernel_between(*both, kernel, gamma)
 
     def judge(regression, gamma, alpha, K, judged, n_fitted):
         """A regression, and how likely targets are that were left out."""
@@ -274,16 +275,20 @@ def fit_model(
 
     def judge_exact(gamma, alpha, K, samples):
         how = gamma, alpha, K, samples, len(samples.Y)
-        return judge(partial(ExactRidge, K, samples), *how)
+        return judge(partial(ExactRidge, K, samples, in_single=in_single), *how)
 
     # Both parameters, by some samples. Penalties are in units of the mean of the diagonal
     # of the weighted and centered kernel.
     some, kernels = samples.take(_some_rows(samples.groups, _N_SEARCHED, rng)), {}
+    in_single = n_samples > _N_SEARCHED  # then these are not the fit
+    keeps_single = in_single and kernel == "rbf" and X.dtype == np.float32
 
     def evaluate(point):
         gamma = gammas[point[0]]
         if gamma not in kernels:
-            K = kernel_with(some.X, some.X, gamma)
+            single = keeps_single and _SINGLE[0] < gamma < _SINGLE[1]
+            dtype = np.float32 if single else np.float64
+            K = kernel_with(some.X, some.X, gamma, dtype)
             weights, diagonal = some.weights, np.diag(K)
             share = weights / weights.sum()
             means = share @ K
@@ -375,7 +380,7 @@ def sums_of_kernels(X, fitted, kernel="rbf"):
     """
     components, coef = fitted["components_"], fitted["dual_coef_"]
     dtype, gamma = X.dtype, fitted["gamma_"]
-    if dtype == np.float32 and (kernel != "rbf" or not 1e-30 < gamma < 1e30):
+    if dtype == np.float32 and (kernel != "rbf" or not _SINGLE[0] < gamma < _SINGLE[1]):
         dtype = np.float64  # features may cancel, or their squares leave single precision
     elif dtype == np.float32 and not sp.issparse(components):
         lengths = np.einsum("ij,ij->i", components, components)

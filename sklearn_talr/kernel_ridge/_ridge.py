@@ -18,9 +18,12 @@ inverse of the rows and columns g of I - H.
 """
 
 import numpy as np
-from scipy.linalg import cho_solve, cholesky, solve_triangular
-from scipy.linalg.lapack import dtrtri
+from scipy.linalg import cho_solve, cholesky, get_lapack_funcs, solve_triangular
 
+from .._threads import slices
+
+_ROWS_AT_A_TIME = 256
+_SMALL_STEP = 1e-6  # of refinement, in relation to what it refines
 _JITTER = 1e-10  # of the mean diagonal, where components are nearly dependent
 
 
@@ -41,6 +44,11 @@ class ExactRidge:
     alpha : float
         Weight of the penalty.
 
+    in_single : bool, default=False
+        Whether equations are solved in single precision, in half the time. The weights
+        are then refined to double precision, and `left_out` is good to four digits after
+        the point. What single precision cannot solve, double precision does.
+
     Attributes
     ----------
     coef : ndarray of shape (n_samples, n_outputs)
@@ -58,21 +66,54 @@ class ExactRidge:
         If the kernel is too singular for `alpha`.
     """
 
-    def __init__(self, K, samples, alpha):
+    def __init__(self, K, samples, alpha, in_single=False):
         total = samples.weights.sum()
         s, share = np.sqrt(samples.weights), samples.weights / total
         column_means, mean = share @ K, share @ samples.Y
-        A = K - column_means
-        A -= column_means[:, None]
-        A += share @ column_means
-        A *= s[:, None]
-        A *= s
-        A[np.diag_indices_from(A)] += alpha
-        # Inverse of L, where A = L L'; other memory than that of A is not needed.
-        L = cholesky(A.T, lower=True, overwrite_a=True, check_finite=False)
-        half = dtrtri(L, lower=1, overwrite_c=1)[0]
-        beta = half.T @ (half @ (s[:, None] * (samples.Y - mean)))
-        half *= np.sqrt(alpha)
+        middle, targets = share @ column_means, s[:, None] * (samples.Y - mean)
+
+        def weighted(rows):
+            """Rows of the weighted and centered kernel."""
+            A = K[rows] - column_means
+            A -= column_means[rows, None]
+            A += middle
+            A *= s[rows, None]
+            A *= s
+            return A
+
+        for dtype in (np.float32, np.float64)[not in_single :]:
+            A, unit = np.empty(K.shape, dtype), 1.0
+            if in_single:  # whatever the size of the kernel
+                unit = alpha + float(np.mean(samples.weights * np.diag(K))) or 1.0
+            for rows in slices(len(K), _ROWS_AT_A_TIME):
+                A[rows] = weighted(rows) / unit
+            A[np.diag_indices_from(A)] += dtype(alpha / unit)
+            # Inverse of L, where A = L L'; other memory than that of A is not needed.
+            try:
+                L = cholesky(A.T, lower=True, overwrite_a=True, check_finite=False)
+            except np.linalg.LinAlgError:
+                if dtype == np.float64:
+                    raise
+                continue
+            half = get_lapack_funcs("trtri", (L,))(L, lower=1, overwrite_c=1)[0]
+
+            def solve(right, half=half, unit=unit):
+                right = (right / unit).astype(half.dtype)
+                return (half.T @ (half @ right)).astype(np.float64)
+
+            beta = solve(targets)
+            if dtype == np.float64:
+                break
+            for _ in range(2):  # in double precision again
+                weights = s[:, None] * beta
+                total_weights = weights.sum(axis=0)
+                product = K @ weights - column_means @ weights
+                product -= column_means[:, None] * total_weights - middle * total_weights
+                step = solve(targets - s[:, None] * product - alpha * beta)
+                beta += step
+            if np.abs(step).max() <= _SMALL_STEP * np.abs(beta).max():
+                break
+        half *= dtype(np.sqrt(alpha / unit))
         residuals = _without_groups(
             alpha * beta, samples.groups, half, s / np.sqrt(total), sign=1
         )
@@ -188,7 +229,8 @@ def _without_groups(residuals, groups, half, u, sign):
     """
     start_of = np.flatnonzero(np.r_[True, groups[1:] != groups[:-1]])
     sizes = np.diff(np.r_[start_of, len(groups)])
-    diagonal = sign * np.einsum("ij,ij->j", half, half) - u * u + (sign < 0)
+    squares = np.einsum("ij,ij->j", half, half, dtype=np.float64, casting="same_kind")
+    diagonal = sign * squares - u * u + (sign < 0)
     left_out = residuals / diagonal[:, None]
     for start, size in zip(start_of[sizes > 1], sizes[sizes > 1], strict=True):
         rows = slice(start, start + size)

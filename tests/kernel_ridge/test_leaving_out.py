@@ -71,22 +71,38 @@ def cases(draw):
 ALPHAS = st.floats(-2, 2).map(lambda power: 10.0**power)
 
 
+@pytest.mark.parametrize(("in_single", "atol"), [(False, 1e-8), (True, 2e-4)])
 @given(case=cases(), alpha=ALPHAS)
 @example(case=Case(0, 2, weighted=True, grouped=True, copied=True), alpha=0.1)
 @example(case=Case(1, 2, weighted=True, grouped=False, copied=False), alpha=0.1)
 @settings(max_examples=60)
-def test_exact_regression(case, alpha):
+def test_exact_regression(case, alpha, in_single, atol):
+    """Also where equations are solved in single precision: weights are as exact."""
     samples = case.samples
     K = case.kernel(samples.X, samples.X)
     before = K.copy()
-    ridge = ExactRidge(K, samples, alpha)
+    ridge = ExactRidge(K, samples, alpha, in_single)
     assert_array_equal(K, before)
     F, penalty = case.features(case.X), alpha * np.eye(12)
     expected = refitted_without(F, case.Y, case.weights, case.parts, penalty)
-    assert_allclose(ridge.left_out[samples.index], expected, **EXACT)
+    assert_allclose(ridge.left_out[samples.index], expected, rtol=0, atol=atol)
     a, b = ridge_by_definition(F, case.Y, case.weights, penalty)
     found = case.kernel(case.X, samples.X) @ ridge.coef + ridge.intercept
     assert_allclose(found, F @ a + b, **EXACT)
+
+
+def test_what_single_precision_cannot_solve_double_does():
+    """A kernel of great and of tiny size, and one that is nearly singular."""
+    case = Case(3, 2, weighted=True, grouped=False, copied=False)
+    samples = case.samples
+    K = case.kernel(samples.X, samples.X)
+    for size, alpha in [(1e60, 0.1), (1e-60, 0.1), (1.0, 1e-9)]:
+        found, expected = (
+            ExactRidge(size * K, samples, size * alpha, in_single)
+            for in_single in (True, False)
+        )
+        assert_allclose(found.left_out, expected.left_out, atol=1e-3)
+        assert_allclose(size * found.coef, size * expected.coef, rtol=1e-5, atol=1e-5)
 
 
 @given(case=cases(), alpha=ALPHAS, n_components=st.integers(1, 6))
