@@ -46,7 +46,7 @@ class ExactRidge:
 
     in_single : bool, default=False
         Whether equations are solved in single precision, in half the time. The weights
-        are then refined to double precision, and `left_out` is good to four digits after
+        are then refined to double precision, and `left_out` is good to three digits after
         the point. What single precision cannot solve, double precision does.
 
     Attributes
@@ -98,8 +98,8 @@ class ExactRidge:
             half = get_lapack_funcs("trtri", (L,))(L, lower=1, overwrite_c=1)[0]
 
             def solve(right, half=half, unit=unit):
-                right = (right / unit).astype(half.dtype)
-                return (half.T @ (half @ right)).astype(np.float64)
+                right = right.astype(half.dtype)
+                return (half.T @ (half @ right)).astype(np.float64) / unit
 
             beta = solve(targets)
             if dtype == np.float64:

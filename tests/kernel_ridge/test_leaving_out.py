@@ -71,7 +71,7 @@ def cases(draw):
 ALPHAS = st.floats(-2, 2).map(lambda power: 10.0**power)
 
 
-@pytest.mark.parametrize(("in_single", "atol"), [(False, 1e-8), (True, 2e-4)])
+@pytest.mark.parametrize(("in_single", "atol"), [(False, 1e-8), (True, 2e-3)])
 @given(case=cases(), alpha=ALPHAS)
 @example(case=Case(0, 2, weighted=True, grouped=True, copied=True), alpha=0.1)
 @example(case=Case(1, 2, weighted=True, grouped=False, copied=False), alpha=0.1)
@@ -102,7 +102,7 @@ def test_what_single_precision_cannot_solve_double_does():
             for in_single in (True, False)
         )
         assert_allclose(found.left_out, expected.left_out, atol=1e-3)
-        assert_allclose(size * found.coef, size * expected.coef, rtol=1e-5, atol=1e-5)
+        assert_allclose(size * found.coef, size * expected.coef, rtol=1e-4, atol=1e-4)
 
 
 @given(case=cases(), alpha=ALPHAS, n_components=st.integers(1, 6))
