@@ -1,9 +1,44 @@
 """How loops are compiled, and where the results are kept."""
 
+import logging
+import time
 import warnings
 
 from numba import njit
+from numba.core import event
 from numba.extending import intrinsic
+
+_SILENT_SECONDS = 2.0
+
+
+class _Patience(event.Listener):
+    """Says once, by the logger of the package, what a process waits for.
+
+    Without any configuration of logging the line goes to stderr.
+    """
+
+    def __init__(self):
+        self._depth, self._started, self._seconds = 0, 0.0, 0.0
+
+    def on_start(self, event):
+        self._started = self._started if self._depth else time.perf_counter()
+        self._depth += 1
+
+    def on_end(self, event):
+        self._depth -= 1
+        if self._depth or self._seconds > _SILENT_SECONDS:
+            return
+        if event.data["dispatcher"].py_func.__module__.startswith(__package__):
+            self._seconds += time.perf_counter() - self._started
+        if self._seconds > _SILENT_SECONDS:
+            logging.getLogger("sklearn_talr").warning(
+                "sklearn_talr compiles its loops when they are first called, which takes "
+                "seconds, and keeps them on disk for later processes. "
+                "sklearn_talr.warm_up() compiles them beforehand."
+            )
+
+
+event.register("numba:compile", _Patience())
 
 
 def compiled(function):
