@@ -80,7 +80,7 @@ class Measure(ABC):
         Whether only runs have it, as only runs have documents without a judgment.
 
     takes_real_grades : bool
-        Whether affinities of arrays may be other numbers than integers.
+        Whether affinities of arrays and runs may be other numbers than integers.
 
     Examples
     --------
