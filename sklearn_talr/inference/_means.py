@@ -8,6 +8,7 @@ from scipy.stats import norm
 from scipy.stats import t as student
 from sklearn.utils import check_array
 
+from .._arrays import refuse_masked
 from .._compat import Interval, independent_random_state, validated
 from .._types import ArrayLike, Column, Floats, Seed
 
@@ -182,6 +183,7 @@ def _quantiles(drawn, level, scale):
 
 def as_floats(values, name, **options):
     """Check values of queries; arrays of other libraries come back as NumPy's, too."""
+    refuse_masked(**{name: values})
     checked = check_array(
         values, ensure_2d=False, dtype="numeric", input_name=name, **options
     )
@@ -295,6 +297,7 @@ def make_strata(stratify, n_queries):
     """
     if stratify is None:
         return Strata([np.arange(n_queries)], n_queries)
+    refuse_masked(stratify=stratify)
     labels = np.asarray(stratify)
     if labels.shape != (n_queries,):
         raise ValueError(

@@ -14,6 +14,7 @@ from os import PathLike
 import numpy as np
 import scipy.sparse as sp
 
+from .._arrays import refuse_masked
 from .._types import Any, Self, Sequence
 from ._text import number_of_queries
 
@@ -286,6 +287,7 @@ class Run(_Data):
         >>> float(evaluate_run({"q1": {"d2": 1}}, run, "RR").expected[0, 0])
         0.4166...
         """
+        refuse_masked(distances=distances, indices=indices)
         queries = _distinct(query_identifiers, queries, "queries")
         documents = _distinct(document_identifiers, documents, "documents")
         found = [np.atleast_1d(np.asarray(row)) for row in indices]

@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 
+from .._arrays import refuse_masked
 from .._compat import StrOptions, validated
 from .._progress import warn_caller
 from .._types import Any, Column, Literal, Seed
@@ -151,6 +152,7 @@ def evaluations_of_scores(scores, missing, groups=None, stratify=None):
     """Evaluations of the systems of a table, and the stratum of each of their rows."""
     frame, groups = _by_measure_and_system(scores, groups)
     pd, labels = import_pandas(), {"groups": groups, "stratify": stratify}
+    refuse_masked(**labels)
     for name, given in labels.items():
         if given is not None and np.shape(given) != (len(frame),):
             raise ValueError(

@@ -282,6 +282,7 @@ def test_columns_are_tested_each_for_itself():
         (([0.1, np.inf], [0.1, 0.2]), "first contains infinity"),
         (([0.1], [np.nan]), "second contains NaN"),
         (([[[0.1]]], [[[0.2]]]), "dim 3"),
+        ((np.ma.masked_array([0.1], [True]), [0.2]), "first has masked entries"),
     ],
 )
 def test_wrong_values_are_refused(arguments, message):
@@ -299,3 +300,15 @@ def test_arrays_of_other_libraries_are_taken():
     assert isinstance(found.difference, float)
     assert mean_interval(given) == mean_interval(values)
     assert n_queries_to_separate(given, 0.1) == n_queries_to_separate(values, 0.1)
+
+
+def test_masks_are_not_lost():
+    values = np.ma.masked_array([0.5, 0.25, 0.75], [False, True, False])
+    for call, name in (
+        (lambda: mean_interval(values), "values"),
+        (lambda: mean_interval([1.0, 2.0, 3.0], stratify=values), "stratify"),
+        (lambda: n_queries_to_separate(values, 0.1), "differences"),
+    ):
+        with pytest.raises(ValueError, match=f"{name} has masked entries"):
+            call()
+    assert paired_test(values.data, values[::-1].copy().filled(0.25)).p_value == 1

@@ -240,6 +240,12 @@ def test_groups_are_averaged_and_then_are_rows(table):
         found = compare_scores(form, groups="task", test="t")
         assert found.queries == list("hgfedcba")
         assert_allclose(found.means, compare_scores(by_hand).means)
+    for masked in (
+        {"groups": np.ma.array(strata, mask=strata)},
+        {"stratify": np.ma.array(strata, mask=strata)},
+    ):
+        with pytest.raises(ValueError, match=f"{next(iter(masked))} has masked entries"):
+            compare_scores(by_hand, **masked)
     with pytest.raises(ValueError, match="groups must name a column of scores, got 'kind'"):
         compare_scores(table, groups="kind")
     with pytest.raises(ValueError, match="rows of one group must have one label"):
