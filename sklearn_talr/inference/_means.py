@@ -252,12 +252,13 @@ class Strata:
             values[rows] -= values[rows].mean(axis=0)
         return values
 
-    def samples(self, n_resamples, random_state):
+    def samples(self, n_resamples, random_state, width=1):
         """Yield how often some bootstrap samples have each query, (n_samples, n).
 
-        Each stratum is sampled for itself.
+        Each stratum is sampled for itself. Whoever needs more than n cells for a sample
+        tells the `width`.
         """
-        step = max(_CELLS // max(self.n, 1), 1)
+        step = max(_CELLS // max(self.n, width), 1)
         for first in range(0, n_resamples, step):
             counts = np.empty((min(step, n_resamples - first), self.n))
             for rows in self.rows:

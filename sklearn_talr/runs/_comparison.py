@@ -282,6 +282,8 @@ class RunComparison:
         }[test]
         if test == "randomization" and self.is_exact.all():
             named = "by exact randomization tests"
+        elif test == "randomization" and (self.n_resamples[~self.is_exact] > 0).any():
+            named = "by randomization tests (saddlepoint approximation, drawn patterns)"
         if n_pairs > 1 and self.adjust == "max-t":
             named = "by the step-down maximum of Hall's t statistic over samples of queries"
         elif n_pairs > 1:
