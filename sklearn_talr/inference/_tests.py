@@ -1,5 +1,6 @@
 """Paired tests: of two systems, of families of pairs, and how many queries they need."""
 
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, comb
@@ -14,11 +15,10 @@ from .._types import ArrayLike, Column, Literal, Seed
 from ._means import RESAMPLING, ROUNDING, as_floats, bootstrap_deviations, make_strata
 
 TESTS = "randomization", "bootstrap", "t", "wilcoxon"
-_MOST_EXACT = 2**20  # numbers of signs of each size, of which all patterns are counted
-_MOST_COUNTED = 62  # queries whose number of patterns int64 holds
+_MOST_EXACT = 20  # bits of the numbers of signs of each size that are counted
+_BITS = 63  # of int64 above 0
 _CANDIDATES = 50  # sizes by which sums may clump
 _CLUMPED = 0.05  # of the characteristic function; with less the formula errs by a fifth
-_ALMOST = 0.999  # of the largest sum, up to which signs are drawn
 _MOST_RANKS = 200  # that differ, for which the distribution of signed ranks is exact
 _CELLS = 2**18  # of queries times columns at once
 _MOST_STEPS = 200  # of Newton's method, which takes 5 to 20
@@ -187,25 +187,24 @@ def p_values(test, differences, strata, n_resamples, random_state):
     p_value, is_exact = np.full(n_columns, np.nan), np.zeros(n_columns, dtype=bool)
     n_patterns = np.full(n_columns, n_resamples if test == "bootstrap" else 0)
     if test == "randomization":
-        n_differing = np.count_nonzero(differences, axis=0)
         sizes, total = np.abs(differences), np.abs(differences.sum(axis=0))
-        rounded = sizes.round(12).T  # so that equal ones are
-        counts = [np.unique(each[each > 0], return_counts=True) for each in rounded]
-        is_exact = np.array([np.log1p(n).sum() for _, n in counts]) <= np.log(_MOST_EXACT)
-        n_patterns[is_exact] = [
-            2**n if 0 < n <= _MOST_COUNTED else 0 for n in n_differing[is_exact].tolist()
-        ]
-        for column in np.flatnonzero(is_exact & (n_differing > 0)):
-            p_value[column] = share_of_patterns(*counts[column], total[column])
+        rounded = np.sort(sizes.round(12), axis=0)  # so that equal ones are
+        n_sizes = (np.diff(rounded, axis=0, prepend=0) > 0).sum(axis=0)
+        is_exact = n_sizes == 0
+        for column in np.flatnonzero(~is_exact & (n_sizes <= _MOST_EXACT)):
+            each = rounded[rounded[:, column] > 0, column]
+            counts = np.unique(each, return_counts=True)
+            if np.log2(1.0 + counts[1]).sum() <= _MOST_EXACT:
+                is_exact[column] = True
+                p_value[column] = share_of_patterns(*counts, total[column])
+                n_patterns[column] = 2 ** len(each) if len(each) < _BITS else 0
         others = np.flatnonzero(~is_exact)
         p_value[others] = saddlepoint_shares(sizes[:, others], total[others])
-        steps, seed = common_step(sizes[:, others]), random_state.randint(2**31)
-        for column, step in zip(others, steps):
-            each = np.sort(sizes[sizes[:, column] > 0, column])[::-1]
-            if sums_clump(each, step) and total[column] < each.sum() - ROUNDING * len(each):
-                samples = n_resamples, np.random.RandomState(seed)
-                p_value[column] = drawn_share(each, total[column], *samples)
-                n_patterns[column] = n_resamples
+        seed = random_state.randint(2**31)
+        for column in others[sums_clump(sizes[:, others])]:
+            samples = n_resamples, np.random.RandomState(seed)
+            p_value[column] = drawn_share(sizes[:, column], total[column], *samples)
+            n_patterns[column] = n_resamples
     elif test == "wilcoxon":
         p_value, is_exact = signed_rank_p_values(differences)
     elif strata.n_free >= 1:
@@ -242,7 +241,7 @@ def share_of_patterns(sizes, counts, total):
         for size, count in zip(sizes[part], counts[part].tolist()):
             n_plus = np.arange(count + 1)
             of_size = stats.binom.pmf(n_plus, count, 0.5)
-            if count <= _MOST_COUNTED:  # without rounding
+            if count < _BITS:  # without rounding
                 of_size = np.array([comb(count, k) / 2**count for k in n_plus.tolist()])
             sums = np.add.outer(sums, size * (2 * n_plus - count)).ravel()
             share = np.multiply.outer(share, of_size).ravel()
@@ -253,22 +252,18 @@ def share_of_patterns(sizes, counts, total):
     return min(2 * share @ tails[np.searchsorted(others, total - tolerance - sums)], 1.0)
 
 
-def sums_clump(sizes, step):
-    """Whether sums of signed sizes lie in clumps, by their characteristic function.
+def sums_clump(sizes):
+    """Whether the signed sizes of each column have sums that lie in clumps.
 
-    It is large where half a turn is one of the sizes, if most others are near multiples of
-    that one or small. All are multiples of `step`, which is no matter; 0 is none.
-
-    Parameters
-    ----------
-    sizes : ndarray of shape (n_differing,)
-        Above 0.
-
-    step : float
+    Their characteristic function tells: it is large where half a turn is one of the sizes,
+    if most others are small or near multiples of that one. Steps of which all sizes are
+    multiples are no matter.
     """
-    some = sizes[:: ceil(len(sizes) / _CANDIDATES)]
-    turns = np.cos(np.pi * sizes / some[some > 1.5 * step, None])
-    return np.abs(turns).prod(axis=1).max(initial=0) > _CLUMPED
+    least, clumped = 1.5 * common_step(sizes) + ROUNDING, np.zeros(sizes.shape[1])
+    for some in np.sort(sizes, axis=0)[:: -ceil(len(sizes) / _CANDIDATES)]:
+        turns = np.cos(np.pi * sizes / np.maximum(some, least))
+        np.maximum(clumped, np.abs(turns).prod(axis=0), out=clumped, where=some > least)
+    return clumped > _CLUMPED
 
 
 def drawn_share(sizes, total, n_resamples, random_state):
@@ -277,15 +272,16 @@ def drawn_share(sizes, total, n_resamples, random_state):
     Signs are drawn with the odds exp(2 t size), by which sums have the total as their mean,
     and patterns are weighted by how much rarer they are in truth (importance sampling).
     """
-    n = len(sizes)
-    t = _tilts(np.array([min(total, _ALMOST * sizes.sum())]), sizes[:, None])
+    sizes = np.sort(sizes[sizes > 0])
+    n, tolerance = len(sizes), ROUNDING * len(sizes)
+    t = _tilts(np.array([min(total, sizes.sum() - tolerance)]), sizes[:, None])
     *_, log_mean = _cumulants(t, sizes[:, None])
     share = 0.0
     for some in gen_batches(n_resamples, max(1, _CELLS // n)):
         drawn = random_state.random_sample((some.stop - some.start, n))
         sums = np.where(drawn < 1 / (1 + np.exp(-2 * t * sizes)), sizes, -sizes).sum(axis=1)
-        weights = np.exp(log_mean - t * sums)
-        share += 2 * weights[sums >= total - ROUNDING * n].sum() / n_resamples
+        weights = np.exp(log_mean - t * sums)[sums >= total - tolerance]
+        share += 2 * weights.sum() / n_resamples
     return np.clip(share, np.exp2(1.0 - n), 1.0)
 
 
@@ -538,61 +534,56 @@ def max_t_p_values(values, strata, n_resamples, random_state):
     -------
     p_value : ndarray of shape (n_kinds, n_pairs)
     """
+    samples = values[0], strata, n_resamples
+    return np.stack([_max_t(each, *samples, deepcopy(random_state)) for each in values])
+
+
+def _max_t(judged, sampled, strata, n_resamples, random_state):
+    """Adjusted p-values of differences, by samples of some others."""
     from .._loops._samples import count_reached
 
     given = [np.ones((len(rows), 1), np.float32) for rows in strata.rows]
-    n_pairs, kinds, widest = values[0].shape[1], [], 1
-    for each in values:
-        mean = each.mean(axis=0)
-        observed = [
-            _hall_statistics(given, each[:, some], strata, mean[some])[:, 0]
-            for some in gen_batches(n_pairs, _MOST_PAIRS)
-        ]
-        observed = np.concatenate(observed)
-        # A mean without any spread is 0, or known exactly
-        known = np.where(np.abs(mean) > ROUNDING, np.inf, 0.0)
-        np.copyto(observed, known, where=observed < 0)
-        # From the least pair up, and pairs that are equal but for rounding at once
-        order = np.argsort(observed)
-        ranked = observed[order]
-        rises = ranked[1:] > ranked[:-1] * np.float32(1 + _SINGLE)
-        starts = np.flatnonzero(np.append(True, rises))
-        sizes = np.diff(starts, append=n_pairs)
-        needed = np.repeat(ranked[starts] * np.float32(1 - _SINGLE), sizes)
-        ends = np.repeat(starts + sizes, sizes)
-        cuts = starts[np.append(True, np.diff(starts // _MOST_PAIRS) > 0)].tolist()
-        blocks = list(map(slice, cuts, [*cuts[1:], n_pairs]))
-        widest = max([widest, *(some.stop - some.start for some in blocks)])
-        n_reached = np.zeros((n_pairs, 3), dtype=np.int64)
-        kinds.append((observed, order, starts, sizes, needed, ends, blocks, n_reached))
+    mean, n_pairs = judged.mean(axis=0), judged.shape[1]
+    observed = [
+        _hall_statistics(given, judged[:, some], strata, mean[some])[:, 0]
+        for some in gen_batches(n_pairs, _MOST_PAIRS)
+    ]
+    observed = np.concatenate(observed)
+    # A mean without any spread is 0, or known exactly
+    known = np.where(np.abs(mean) > ROUNDING, np.inf, 0.0)
+    np.copyto(observed, known, where=observed < 0)
 
-    # The largest statistic so far, in some of the samples at a time
-    width = 4 * len(strata.rows) * widest
+    # From the least pair up, and those at once that are equal but for rounding
+    order = np.argsort(observed)
+    ranked = observed[order]
+    rises = ranked[1:] > ranked[:-1] * np.float32(1 + _SINGLE)
+    starts = np.flatnonzero(np.append(True, rises))
+    sizes = np.diff(starts, append=n_pairs)
+    needed = np.repeat(ranked[starts] * np.float32(1 - _SINGLE), sizes)
+    ends = np.repeat(starts + sizes, sizes)
+    cuts = starts[np.append(True, np.diff(starts // _MOST_PAIRS) > 0)].tolist()
+    blocks = list(map(slice, cuts, [*cuts[1:], n_pairs]))
+    width = 4 * len(strata.rows) * max(block.stop - block.start for block in blocks)
+    n_reached = np.zeros((n_pairs, 3), dtype=np.int64)
     for some in strata.samples(n_resamples, random_state, width):
         samples = some.T.astype(np.float32, order="C")
         counts = [samples[rows] for rows in strata.rows]
-        for _, order, _, _, needed, ends, blocks, n_reached in kinds:
-            largest = np.zeros(samples.shape[1], dtype=np.float32)
-            for block in blocks:
-                of_block = values[0][:, order[block]]
-                drawn = _hall_statistics(
-                    counts, of_block, strata, np.zeros(len(of_block.T))
-                )
-                places = needed[block], ends[block] - block.start
-                count_reached(drawn, *places, largest, n_reached[block])
+        largest = np.zeros(samples.shape[1], dtype=np.float32)  # so far, in each sample
+        for block in blocks:
+            of_block = sampled[:, order[block]]
+            drawn = _hall_statistics(counts, of_block, strata, 0.0 * of_block[0])
+            tied = needed[block], ends[block] - block.start
+            count_reached(drawn, *tied, largest, n_reached[block])
+    reached, lost, lost_below = n_reached.T
+    found = (reached + np.where(lost < n_resamples, lost_below, 0) + 1) / (n_resamples + 1)
 
-    p_value = np.empty((len(values), n_pairs))
-    for of_kind, (observed, order, starts, sizes, *_, n_reached) in zip(p_value, kinds):
-        reached, lost, lost_below = n_reached.T
-        found = (reached + np.where(lost < n_resamples, lost_below, 0) + 1) / (
-            n_resamples + 1
-        )
-        # At least that of each pair above
-        above = np.maximum.accumulate(np.maximum.reduceat(found, starts)[::-1])[::-1]
-        of_kind[order] = np.maximum(found, np.repeat(np.append(above[1:], 0), sizes))
-        # Without spread: the share of patterns of equal signs, by Bonferroni's method
-        least = min(1.0, n_pairs * 2.0 ** (1 - strata.n))
-        of_kind[observed == np.inf] = max(found[-1], least)
+    # At least the p-value of each pair above; without spread the share of patterns of
+    # equal signs, by Bonferroni's method
+    above = np.maximum.accumulate(np.maximum.reduceat(found, starts)[::-1])[::-1]
+    p_value = np.empty(n_pairs)
+    p_value[order] = np.maximum(found, np.repeat(np.append(above[1:], 0), sizes))
+    least = min(1.0, n_pairs * 2.0 ** (1 - strata.n))
+    p_value[observed == np.inf] = max(found[-1], least)
     return p_value
 
 

@@ -144,12 +144,11 @@ def evaluate_run(
     are_real = qrels.values.dtype.kind == "f"
     for measure in completed if are_real else []:
         if not measure.takes_real_grades:
-            wrong = qrels.values[qrels.values % 1 > 0][0]
             raise ValueError(
-                f"{measure} takes integers as relevance, got {wrong}; nDCG and DCG take "
-                "real gains, unless their own are exponential. Elsewhere say what is "
-                "relevant, as by int(gain >= 1). Judgments come first, then the run: are "
-                "they swapped?"
+                f"{measure} takes integers as relevance, got "
+                f"{qrels.values[qrels.values % 1 > 0][0]}: say what is relevant, as by "
+                "int(gain >= 1). nDCG and DCG take real gains. Judgments come first, then "
+                "the run: are they swapped?"
             )
 
     # Warn where the judgments look like scores, and the scores like judgments
@@ -292,15 +291,14 @@ def _places_of_trec_eval(run):
     """
     with np.errstate(over="ignore"):
         score = run.values.astype(np.float32)
-    begins = np.ones(len(score) + 1, dtype=bool)
-    begins[1:-1] = (score[1:] != score[:-1]) | (run.numbers[1:] != run.numbers[:-1])
-    starts = np.flatnonzero(begins)
-    has_several = np.diff(np.searchsorted(run.tie_starts, starts)) > 1
+    differs = (score[1:] != score[:-1]) | (run.numbers[1:] != run.numbers[:-1])
+    starts = np.flatnonzero(np.concatenate([[True], differs, [True]]))
+    has_several = np.flatnonzero(np.diff(np.searchsorted(run.tie_starts, starts)) > 1)
     place = np.arange(len(score)) - run.offsets[run.numbers]
-    for start, end in zip(starts[:-1][has_several], starts[1:][has_several]):
-        tied = list(map(encoded, run.documents[start:end]))
-        order = sorted(range(len(tied)), key=tied.__getitem__, reverse=True)
-        place[start + np.array(order)] = place[start:end].copy()
+    for start, end in zip(starts[has_several], starts[has_several + 1]):
+        identifiers = list(map(encoded, run.documents[start:end]))
+        order = sorted(range(end - start), key=identifiers.__getitem__, reverse=True)
+        place[start + np.array(order)] = place[start] + np.arange(end - start)
     return place
 
 

@@ -136,24 +136,19 @@ def read_mteb_results(
         counts = Counter(version for version, of in found.values() if of and version)
         usual = {None, *dict(counts.most_common(1))}
         found = {m: of for m, (version, of) in found.items() if of and version in usual}
-        if only_test and all(
-            any(split == "test" for split, _ in of) for of in found.values()
-        ):
-            found = {
-                m: {cell: value for cell, value in of.items() if cell[0] == "test"}
-                for m, of in found.items()
-            }
-        common = sorted(set.intersection(*map(set, found.values())) if found else [])
-        table = np.array([[of[cell] for cell in common] for of in found.values()])
-        is_large = np.abs(table) > 1
-        if is_large.any() and not is_large.any(axis=1).all():
-            raise ValueError(
-                f"of {task} some models have percentages and others fractions, such as "
-                f"{table.max()} and {table[~is_large.any(axis=1)].max()}: divide by 100 "
-                "what is in percent."
-            )
+        cells = list(map(set, found.values()))
+        tests = [{cell for cell in of if cell[0] == "test"} for of in cells]
+        cells = tests if only_test and all(tests) else cells
+        common = sorted(set.intersection(*cells)) if cells else []
         versions += [task] * (len(counts) > 1)
-        in_part += [task] * any(len(of) > len(common) for of in found.values())
+        in_part += [task] * any(len(of) > len(common) for of in cells)
+        table = np.array([[of[cell] for cell in common] for of in found.values()])
+        are_large = [np.abs(row).max(initial=0) > 1 for row in table]
+        if any(are_large) and not all(are_large):
+            raise ValueError(
+                f"of {task} {list(found)[np.argmax(are_large)]} has percentages, and "
+                f"{list(found)[np.argmin(are_large)]} fractions: divide by 100."
+            )
         rows[task] = dict(zip(found, table.mean(axis=1))) if common else {}
     frame = import_pandas().DataFrame(rows, index=list(chosen), dtype=float).T
     frame = frame.rename_axis("task")
@@ -196,9 +191,7 @@ def _by_subset(splits, subsets):
     found = {}
     for split, entries in splits.items():
         for entry in entries:
-            cell, score = (split, entry["hf_subset"]), np.float64(entry["main_score"])
-            if cell in found:
-                raise ValueError(f"{cell} is there twice")
-            if score == score and (subsets is None or cell[1] in subsets):
-                found[cell] = score
+            subset, score = entry["hf_subset"], np.float64(entry["main_score"])
+            if score == score and (subsets is None or subset in subsets):
+                found[split, subset] = score
     return found

@@ -8,7 +8,7 @@ from .._arrays import refuse_masked
 from .._compat import StrOptions, validated
 from .._progress import warn_caller
 from .._types import Any, Column, Literal, Seed
-from ..measures import parse_measure
+from ..measures._base import MEASURES
 from ._comparison import OPTIONS, RunComparison, compare_evaluations
 from ._data import QUERY, one_of, without_splits
 from ._result import RunEvaluation, import_pandas
@@ -201,14 +201,14 @@ def _by_measure_and_system(scores, groups):
     """The table by query, with columns of a measure and a system each, and its groups."""
     pd = import_pandas()
     scores = without_splits(scores, "compare_scores")
-    if not isinstance(scores, pd.DataFrame) and hasattr(scores, "columns"):
-        scores = {name: scores[name].to_numpy() for name in scores.columns}  # of polars
+    if not isinstance(scores, pd.DataFrame) and hasattr(scores, "to_numpy"):
+        names = getattr(scores, "columns", None)  # of polars
+        scores = scores if names is None else {n: scores[n].to_numpy() for n in names}
     frame = pd.DataFrame(scores)
-    for name in frame.columns[frame.columns.duplicated()][:1]:
-        places = [place for place, other in enumerate(frame.columns) if other == name]
+    repeated = list(frame.columns[frame.columns.duplicated(keep=False)])
+    if repeated:
         raise ValueError(
-            f"scores have {len(places)} columns of the name {name!r}, in the places "
-            f"{places}: rename or leave out all but one."
+            f"columns of one name: {repeated}. Rename them, or leave out some."
         )
     if frame.columns.nlevels > 1:
         return _of_two_levels(frame), groups
@@ -220,31 +220,29 @@ def _by_measure_and_system(scores, groups):
         raise ValueError(f"groups must name a column of scores, got {groups!r}.")
     columns = frame.columns.drop(groups) if has_groups else frame.columns
     plain = {_plain(name): name for name in columns[::-1]}
-    query, measure = (next(filter(plain.get, names), None) for names in (_QUERY, _MEASURE))
     are_numbers = frame.dtypes.map(pd.api.types.is_numeric_dtype)
     texts = [name for name in plain if not are_numbers[plain[name]]]
-    system = one_of(_SYSTEM, texts) or one_of(_SYSTEM, plain)
-    value = one_of(_VALUE, plain)
-    may_turn = system in _ROWS_ARE_SYSTEMS
+    query, measure = (next(filter(plain.get, names), None) for names in (_QUERY, _MEASURE))
+    value, system = one_of(_VALUE, plain), one_of(_SYSTEM, texts) or one_of(_SYSTEM, plain)
+    has_names, may_turn = system in texts, system in _ROWS_ARE_SYSTEMS and not has_groups
     query, system, value, measure = map(plain.get, (query, system, value, measure))
     index = [groups, query] if has_groups else [query]
-    has_names = system is not None and not are_numbers[system]
-    if None not in (query, system) and (
+    is_long = None not in (query, system) and (
         value is not None or has_names or frame.duplicated(index).any()
-    ):
-        if value is None:
-            others = frame.loc[:, are_numbers].drop(
-                columns=[*index, system], errors="ignore"
+    )
+    if value is None or not is_long:
+        scored = columns[are_numbers[columns]].difference([*index, system], sort=False)
+        frame = frame.drop(columns=_no_scores(frame[scored]))
+    if is_long and value is None:
+        values = [name for name in scored if name in frame]
+        if measure or not values:
+            raise ValueError(
+                "a long table of scores has a column 'value', 'score' or 'main_score', got "
+                f"{list(columns)}: rename that of the scores."
             )
-            values = _of_scores(others).columns
-            if measure or values.empty:
-                raise ValueError(
-                    "a long table of scores has a column 'value', 'score' or 'main_score', "
-                    f"got {list(columns)}: rename that of the scores."
-                )
-            frame = frame.melt(
-                [*index, system], values, measure := "measure", value := "value"
-            )
+        value, measure = "value", "measure"
+        frame = frame.melt([*index, system], values, measure, value)
+    if is_long:
         frame = frame if measure else frame.assign(measure="score")
         key = [*index, measure or "measure", system]
         repeated = frame[frame.duplicated(key)]
@@ -257,26 +255,22 @@ def _by_measure_and_system(scores, groups):
         rows = frame.set_index(index).index.unique()
         groups = rows.get_level_values(0) if has_groups else groups
         return table.reindex(index=rows, columns=columns), groups
+    if has_names and not (may_turn and frame[system].is_unique):
+        raise ValueError(
+            f"the column {system!r} may name queries or systems, each once. Rename it to "
+            "'query_id'; or, if each row is a system, turn the table by "
+            f"scores.set_index({system!r}).T."
+        )
     if has_names:
-        if not may_turn or has_groups or not frame[system].is_unique:
-            raise ValueError(
-                f"the column {system!r} may name queries or systems, each once. Rename it "
-                "to 'query_id'; or, if each row is a system, turn the table by "
-                f"scores.set_index({system!r}).T."
-            )
-        frame = _of_scores(frame.set_index(system)).T
+        frame = frame.set_index(system).T
         warn_caller(
             f"rows are systems, as the column {system!r} says: the table is turned. Its "
             f"tasks are {', '.join(map(str, frame.index))}; leave out what is no score."
         )
-    else:
-        groups = frame.pop(groups) if has_groups else groups
-        if query is None:
-            texts = [name for name in frame.columns if not are_numbers[name]]
-            names = texts if len(texts) == 1 and frame[texts[0]].is_unique else []
-            names += [name for name in frame.columns if _INDEX.fullmatch(str(name))]
-            query = names[0] if names else None
-        frame = _of_scores(frame if query is None else frame.set_index(query))
+    groups = frame.pop(groups) if has_groups else groups
+    if query is None and len(texts) == 1 and not has_names:
+        query = plain[texts[0]] if frame[plain[texts[0]]].is_unique else None
+    frame = frame if query is None else frame.set_index(query)
     columns = pd.MultiIndex.from_product([["score"], frame.columns])
     return frame.set_axis(columns, axis=1), groups
 
@@ -285,44 +279,38 @@ def _plain(name):
     return str(name).strip().lower().replace(" ", "_")
 
 
-def _of_scores(frame):
-    """Leave out indexes that were saved, ranks, and truth values beside numbers."""
-    are_bool = list(map(import_pandas().api.types.is_bool_dtype, frame.dtypes))
+def _no_scores(numbers):
+    """Saved indexes, ranks, and truth values beside numbers; the last two are told."""
+    are_bool = [dtype.kind == "b" for dtype in numbers.dtypes]
     told = [
         name
-        for name, is_bool in zip(frame.columns, are_bool)
+        for name, is_bool in zip(numbers, are_bool)
         if _RANK.fullmatch(str(name)) or (is_bool and not all(are_bool))
     ]
     if told:
         names = ", ".join(map(repr, told))
         warn_caller(f"ranks and truth values are no scores and are left out: {names}.")
-    saved = [name for name in frame.columns if _INDEX.fullmatch(str(name))]
-    return frame.drop(columns=told + saved)
+    return told + [name for name in numbers if _INDEX.fullmatch(str(name))]
 
 
 def _of_two_levels(frame):
     """A table whose columns are systems of measures, the measure first."""
-    names, is_turned = list(map(_plain, frame.columns.names)), False
-    if not (names[0] in _MEASURE or names[1] in _SYSTEM):
-        is_turned = names[0] in _SYSTEM or names[1] in _MEASURE
-        levels = [frame.columns.unique(level) for level in (0, 1)]
-        known = [all(map(_is_measure, level)) for level in levels]
-        if not is_turned and (known[0] == known[1] or len(names) > 2):
-            raise ValueError(
-                "columns of several levels must be measure and system, and say which is "
-                "which: scores.columns.names = ['measure', 'system']."
-            )
-        is_turned |= known[1]
-    frame = frame.swaplevel(axis=1) if is_turned else frame
+    names = list(map(_plain, frame.columns.names))
     levels = [frame.columns.unique(level) for level in (0, 1)]
+    are_measures = [
+        name in _MEASURE
+        or other in _SYSTEM
+        or all(re.split("[@(]", str(each))[0] in MEASURES for each in level)
+        for name, other, level in zip(names, names[::-1], levels)
+    ]
+    if len(names) > 2 or sum(are_measures) != 1:
+        raise ValueError(
+            "columns of several levels must be measure and system, and say which is which: "
+            "scores.columns.names = ['measure', 'system']."
+        )
+    if are_measures[1]:
+        frame, levels = frame.swaplevel(axis=1), levels[::-1]
     return frame.reindex(columns=import_pandas().MultiIndex.from_product(levels))
-
-
-def _is_measure(name):
-    try:
-        return bool(parse_measure(name))
-    except ValueError:
-        return False
 
 
 def _refuse_cells(frame, are_wrong, kind, advice=""):
