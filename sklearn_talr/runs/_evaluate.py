@@ -13,7 +13,7 @@ from .._types import Any, Count, Literal, Seed
 from ..measures import parse_measures
 from ..measures._evaluation import evaluate_ties, group_by_cutoff
 from ..measures._ties import Cells
-from ._data import Qrels, Run, encoded, places_among
+from ._data import DocumentTable, Qrels, Run, places_among
 from ._files import read_qrels, read_run
 from ._result import RunEvaluation
 
@@ -241,14 +241,23 @@ def _match(qrels, run, queries, only_relevant):
     only_relevant : bool
         Whether to look for documents of relevance 1 and above alone.
     """
-    # The place in the run of the document of each judgment, or -1
-    numbers = places_among(run.queries, qrels.queries)
-    places = [*run.places, {}]  # the last, of number -1, is of queries that the run lacks
-    found = chain.from_iterable(
-        map(places[number].get, qrels.documents[rows], repeat(-1))
-        for number, rows in zip(numbers, qrels.rows_by_query())
-    )
-    place = np.fromiter(found, dtype=np.int64, count=len(qrels.values))
+    # The run as trec_eval holds it, which 32 bits of scores tie more often
+    with np.errstate(over="ignore"):
+        scores = run.values.astype(np.float32)
+    ties = [each[1:] == each[:-1] for each in (run.values, scores)]
+    rows = run.queries, run.numbers, run.documents, scores, True
+    listed = run if np.array_equal(*ties) else DocumentTable(*rows)
+
+    # The place in both of the document of each judgment, or -1
+    numbers, both = places_among(run.queries, qrels.queries), []
+    for table in (run, listed):
+        places = [*table.places, {}]  # the last, of number -1, is of queries that it lacks
+        found = chain.from_iterable(
+            map(places[number].get, qrels.documents[rows], repeat(-1))
+            for number, rows in zip(numbers, qrels.rows_by_query())
+        )
+        both.append(np.fromiter(found, dtype=np.int64, count=len(qrels.values)))
+    place, listed = both
 
     # Judgments that count
     evaluated = np.full(len(qrels.queries), -1)
@@ -256,8 +265,8 @@ def _match(qrels, run, queries, only_relevant):
     query, grade = evaluated[qrels.numbers], qrels.values
     wanted = (query >= 0) & (grade > 0) if only_relevant else query >= 0
     first_row = run.offsets[numbers][qrels.numbers]
-    columns = query, grade, place, first_row
-    query, grade, place, first_row = (column[wanted] for column in columns)
+    columns = query, grade, place, listed, first_row
+    query, grade, place, listed, first_row = (column[wanted] for column in columns)
 
     # Their ties; what was not retrieved is one tie after the last rank
     n_items = np.append(np.diff(run.offsets), 0)[numbers][queries]
@@ -268,7 +277,6 @@ def _match(qrels, run, queries, only_relevant):
     t = np.where(is_missing, n_items[query], run.tie_starts[tie] - first_row)
     n = np.where(is_missing, n_missing[query], n_tied[tie])
     order = np.lexsort((grade, t, query))
-    listed = np.append(_places_of_trec_eval(run), 0)[first_row + place]
     columns = query, grade, t, n, is_missing, listed
     query, grade, t, n, is_missing, listed = (column[order] for column in columns)
     place = np.where(is_missing, t, listed)
@@ -282,24 +290,6 @@ def _match(qrels, run, queries, only_relevant):
     count = np.diff(first, append=len(query))
     columns = (column[first] for column in (query, t, n, grade))
     return Cells(*columns, count, n_items, place[first])
-
-
-def _places_of_trec_eval(run):
-    """Place of each row of a run among those of its query, by scores of 32 bits.
-
-    Documents of equal scores come by descending identifier, also where 64 bits differ.
-    """
-    with np.errstate(over="ignore"):
-        score = run.values.astype(np.float32)
-    differs = (score[1:] != score[:-1]) | (run.numbers[1:] != run.numbers[:-1])
-    starts = np.flatnonzero(np.concatenate([[True], differs, [True]]))
-    has_several = np.flatnonzero(np.diff(np.searchsorted(run.tie_starts, starts)) > 1)
-    place = np.arange(len(score)) - run.offsets[run.numbers]
-    for start, end in zip(starts[has_several], starts[has_several + 1]):
-        identifiers = list(map(encoded, run.documents[start:end]))
-        order = sorted(range(end - start), key=identifiers.__getitem__, reverse=True)
-        place[start + np.array(order)] = place[start] + np.arange(end - start)
-    return place
 
 
 def _random_places(cells, n_orders, random_state):

@@ -125,6 +125,9 @@ def test_what_is_no_score_is_left_out_and_told(table):
     more = table.assign(is_open=True, Rank=range(24), **{"Rank (Borda)": 1.0})
     with pytest.warns(UserWarning, match="left out: 'is_open', 'Rank', 'Rank .Borda.'"):
         assert compare_scores(more).to_dict() == wanted
+    numbered = table.reset_index(drop=True).to_csv()  # with "Unnamed: 0", 0 to 23
+    found = compare_scores(pd.read_csv(io.StringIO(numbered)))
+    assert found.to_dict() == wanted
     hits = table > table.mean()
     found = compare_scores(hits)  # of bool alone these are the scores
     assert_allclose(found.means[:, 0], hits.mean())
