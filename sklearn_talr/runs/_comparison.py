@@ -71,7 +71,7 @@ class RunComparison:
 
     n_resamples : ndarray of shape (n_pairs, n_measures) of int
         Number of patterns of signs, or of samples, that each p-value counts; 0 where none
-        are counted.
+        are counted, or more than int64 holds.
 
     is_exact : ndarray of shape (n_pairs, n_measures) of bool
         Whether the p-value is the share of all patterns of signs, and not close to it.

@@ -401,8 +401,8 @@ def without_splits(data, caller):
     names = getattr(data, "column_names", None)
     if isinstance(names, dict):
         raise TypeError(
-            f"{caller} takes one split of a data set, got all of {', '.join(names)}: pass "
-            f"data[{next(iter(names), '')!r}]."
+            f"{caller} takes one split of a data set, got the splits {', '.join(names)}: "
+            f"pass data[{next(iter(names), '')!r}]."
         )
     return data.to_pandas() if names and hasattr(data, "to_pandas") else data
 
