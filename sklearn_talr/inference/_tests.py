@@ -534,8 +534,9 @@ def max_t_p_values(values, strata, n_resamples, random_state):
     -------
     p_value : ndarray of shape (n_kinds, n_pairs)
     """
+    states = [*(deepcopy(random_state) for _ in values[1:]), random_state]
     samples = values[0], strata, n_resamples
-    return np.stack([_max_t(each, *samples, deepcopy(random_state)) for each in values])
+    return np.stack([_max_t(each, *samples, own) for each, own in zip(values, states)])
 
 
 def _max_t(judged, sampled, strata, n_resamples, random_state):
