@@ -120,6 +120,17 @@ def has_missing(values):
     return values.dtype.kind in "fmM" and bool(np.any(values != values))
 
 
+def refuse_masked(**arrays):
+    """Raise ValueError if one of the arrays has masked entries."""
+    for name, values in arrays.items():
+        if np.ma.is_masked(values):
+            raise ValueError(
+                f"{name} has masked entries, which would count like all others. Leave them "
+                "out; in a table of scores pass y_score.filled(-np.inf) and "
+                "y_true.filled(0)."
+            )
+
+
 def refuse_missing(y):
     """Raise ValueError if labels, an array or a list, hold NaN, NaT, None or pandas' NA.
 

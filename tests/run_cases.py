@@ -127,8 +127,10 @@ MEASURES = {
 
 
 def trec_order(scores):
-    """Documents by descending score, and ties by descending identifier."""
-    return sorted(sorted(scores, reverse=True), key=lambda d: -scores[d])
+    """Documents by descending score of 32 bits, and ties by descending identifier."""
+    with np.errstate(over="ignore"):
+        rounded = {d: float(np.float32(score)) for d, score in scores.items()}
+    return sorted(sorted(scores, reverse=True), key=lambda d: -rounded[d])
 
 
 def tie_orders(scores):

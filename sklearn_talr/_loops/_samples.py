@@ -73,11 +73,11 @@ def _hall(sums, least, statistic):
 
 
 @compiled
-def count_reached(statistic, needed, largest, n_reached):
+def count_reached(statistic, needed, ends, largest, n_reached):
     """Count the samples whose largest statistic so far reaches what each pair needs.
 
-    Samples without the few queries in which two systems differ have no spread: they count
-    against that pair, and tell nothing of others.
+    Samples without the few queries in which two systems differ have no spread: they may
+    count against that pair, and tell nothing of others.
 
     Parameters
     ----------
@@ -87,19 +87,30 @@ def count_reached(statistic, needed, largest, n_reached):
     needed : ndarray of shape (n_pairs,), dtype float32
         What the largest statistic has to reach.
 
+    ends : ndarray of shape (n_pairs,), dtype int64
+        Pairs before this one are not above the pair, and all have a part in its largest.
+
     largest : ndarray of shape (n_samples,), dtype float32
         The largest statistic of each sample, which grows pair by pair.
 
-    n_reached : ndarray of shape (n_pairs,), dtype int64
-        Receives the counts.
+    n_reached : ndarray of shape (n_pairs, 3), dtype int64
+        To which the numbers of samples are added that reach it, that have no spread, and
+        that have none and do not reach it.
     """
+    n_seen = 0
     for pair in range(len(statistic)):
+        for seen in range(n_seen, ends[pair]):
+            of_seen = statistic[seen]
+            for s in range(len(largest)):
+                largest[s] = max(largest[s], of_seen[s])
+        n_seen = ends[pair]
         of_pair, least = statistic[pair], needed[pair]
         n_reaching = n_lost = n_lost_below = 0
         for s in range(len(largest)):
-            largest[s] = max(largest[s], of_pair[s])
             is_lost, is_reached = of_pair[s] < _ZERO, largest[s] >= least
             n_reaching += is_reached
             n_lost += is_lost
             n_lost_below += is_lost and not is_reached
-        n_reached[pair] = n_reaching + (n_lost_below if n_lost < len(largest) else 0)
+        n_reached[pair, 0] += n_reaching
+        n_reached[pair, 1] += n_lost
+        n_reached[pair, 2] += n_lost_below

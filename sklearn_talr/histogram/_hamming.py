@@ -6,6 +6,7 @@ import numpy as np
 from sklearn import config_context, get_config
 from sklearn.utils import gen_batches
 
+from .._arrays import refuse_masked
 from .._compat import validated
 from .._threads import map_in_threads, one_thread
 from .._types import Affinity, Any, ArrayLike, Count
@@ -104,6 +105,7 @@ def hamming_histogram(
     array([[1, 0, 0],
            [0, 1, 0]])
     """
+    refuse_masked(query_codes=query_codes, database_codes=database_codes)
     refuse_terms(query_codes, "query_codes")
     refuse_terms(database_codes, "database_codes")
     if y_query is None or y_database is None:

@@ -6,6 +6,7 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils import check_consistent_length
 
+from .._arrays import refuse_masked
 from .._compat import validated
 from .._types import Any, ArrayLike, Column, NDArray, Self
 from ..codes._packed import as_packed, code_words
@@ -68,6 +69,7 @@ class RankingHistogram:
     levels: np.ndarray
 
     def __post_init__(self) -> None:
+        refuse_masked(counts=self.counts, levels=self.levels)
         counts, levels = np.asarray(self.counts), np.asarray(self.levels)
         is_vector = levels.ndim == 1 and levels.size and levels.dtype.kind in "biuf"
         is_whole = is_vector and fits_int64(levels) and not np.any(levels % 1)
@@ -308,6 +310,7 @@ class HammingHistogram(RankingHistogram):
         array([[[0, 1, 0],
                 [1, 1, 0]]])
         """
+        refuse_masked(first_codes=first_codes, second_codes=second_codes)
         first_codes = as_packed(first_codes, input_name="first_codes")
         second_codes = as_packed(second_codes, input_name="second_codes")
         affinity = check_affinities(y_true)

@@ -10,7 +10,7 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils import check_array, check_consistent_length, gen_batches
 
-from .._arrays import as_numpy, check_groups, has_missing
+from .._arrays import as_numpy, check_groups, has_missing, refuse_masked
 
 _AFFINITIES = "y_true must hold affinities: non-negative integers, 0 for not similar"
 _PADDING = -np.inf  # the score of a cell that holds no item
@@ -142,8 +142,7 @@ def check_rankings(y_true, y_score, groups=None, *, real_grades=False):
     Affinities are int64. With `real_grades` they may be fractions or larger, as float64.
     """
     y_true, y_score, groups = map(as_numpy, (y_true, y_score, groups))
-    _refuse_masked(y_true, "y_true")
-    _refuse_masked(y_score, "y_score")
+    refuse_masked(y_true=y_true, y_score=y_score, groups=groups)
     if groups is not None:
         y_true = _check_array(y_true, "y_true", 1)
         score = _check_ranking_scores(y_score, 1)
@@ -168,6 +167,12 @@ def check_rankings(y_true, y_score, groups=None, *, real_grades=False):
             "y_true and y_score must have the same shape (n_queries, n_database), got "
             f"{y_true.shape} and {score.shape}."
         )
+    if score.shape[1] == 1 < len(score):
+        raise ValueError(
+            f"y_true and y_score have one item for each of {len(score)} queries, which "
+            "leaves nothing to rank. If these are the items of one query, pass y_true.T "
+            "and y_score.T."
+        )
     if padding.any():
         hidden = y_true[padding]
         if np.any(hidden > 0):
@@ -183,7 +188,7 @@ def check_rankings(y_true, y_score, groups=None, *, real_grades=False):
 def check_affinities(y_true):
     """Return the affinities of pairs as int64, or raise ValueError."""
     y_true = as_numpy(y_true)
-    _refuse_masked(y_true, "y_true")
+    refuse_masked(y_true=y_true)
     if np.ndim(y_true) != 1:
         raise ValueError(
             f"y_true must be 1-D, an affinity for each pair, got shape {np.shape(y_true)}."
@@ -202,14 +207,6 @@ def _by_group(groups):
     number = np.repeat(number, np.diff(starts, append=len(groups)))
     size = np.bincount(number)
     return np.argsort(number, kind="stable"), np.cumsum(size) - size, size
-
-
-def _refuse_masked(values, name):
-    if np.ma.is_masked(values):
-        raise ValueError(
-            f"{name} has masked entries, which would count like all others. Leave them "
-            "out; in a table of scores pass y_score.filled(-np.inf) and y_true.filled(0)."
-        )
 
 
 def _check_affinities(y_true, real_grades):

@@ -8,6 +8,7 @@ from scipy.stats import norm
 from scipy.stats import t as student
 from sklearn.utils import check_array
 
+from .._arrays import refuse_masked
 from .._compat import Interval, independent_random_state, validated
 from .._types import ArrayLike, Column, Floats, Seed
 
@@ -182,6 +183,7 @@ def _quantiles(drawn, level, scale):
 
 def as_floats(values, name, **options):
     """Check values of queries; arrays of other libraries come back as NumPy's, too."""
+    refuse_masked(**{name: values})
     checked = check_array(
         values, ensure_2d=False, dtype="numeric", input_name=name, **options
     )
@@ -250,12 +252,13 @@ class Strata:
             values[rows] -= values[rows].mean(axis=0)
         return values
 
-    def samples(self, n_resamples, random_state):
+    def samples(self, n_resamples, random_state, width=1):
         """Yield how often some bootstrap samples have each query, (n_samples, n).
 
-        Each stratum is sampled for itself.
+        Each stratum is sampled for itself. Whoever needs more than n cells for a sample
+        tells the `width`.
         """
-        step = max(_CELLS // max(self.n, 1), 1)
+        step = max(_CELLS // max(self.n, width), 1)
         for first in range(0, n_resamples, step):
             counts = np.empty((min(step, n_resamples - first), self.n))
             for rows in self.rows:
@@ -295,6 +298,7 @@ def make_strata(stratify, n_queries):
     """
     if stratify is None:
         return Strata([np.arange(n_queries)], n_queries)
+    refuse_masked(stratify=stratify)
     labels = np.asarray(stratify)
     if labels.shape != (n_queries,):
         raise ValueError(

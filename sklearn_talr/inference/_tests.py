@@ -1,8 +1,9 @@
 """Paired tests: of two systems, of families of pairs, and how many queries they need."""
 
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import lru_cache
-from math import ceil
+from math import ceil, comb
 from numbers import Real
 
 import numpy as np
@@ -14,7 +15,10 @@ from .._types import ArrayLike, Column, Literal, Seed
 from ._means import RESAMPLING, ROUNDING, as_floats, bootstrap_deviations, make_strata
 
 TESTS = "randomization", "bootstrap", "t", "wilcoxon"
-_MOST_EXACT = 20  # queries that differ, for which all patterns of signs are counted
+_MOST_EXACT = 20  # bits of the numbers of signs of each size that are counted
+_BITS = 63  # of int64 above 0
+_CANDIDATES = 50  # sizes by which sums may clump
+_CLUMPED = 0.05  # of the characteristic function; with less the formula errs by a fifth
 _MOST_RANKS = 200  # that differ, for which the distribution of signed ranks is exact
 _CELLS = 2**18  # of queries times columns at once
 _MOST_STEPS = 200  # of Newton's method, which takes 5 to 20
@@ -24,7 +28,7 @@ _NEAR_0 = 0.01  # normal deviates below it take the series of what cancels there
 _MANY = 10_000  # queries, where t differs from a normal value in the next term alone
 _MOST_PAIRS = 32  # whose samples are at hand at once
 _NO_SPREAD = 1e-5  # of the squares of all queries, in single precision
-_SINGLE = 1e-6  # error of statistics in it
+_SINGLE = 1e-5  # error of statistics in it, of their size
 _BETWEEN = Interval(Real, 0, 1, closed="neither")
 
 
@@ -44,7 +48,7 @@ class PairedTest:
 
     n_resamples : int, or ndarray of shape (n_columns,)
         Number of patterns of signs, or of samples, that the p-value counts; 0 where none
-        are counted.
+        are counted, or more than int64 holds.
 
     is_exact : bool, or ndarray of shape (n_columns,)
         Whether the p-value is the share of all patterns of signs, and not close to it.
@@ -82,9 +86,12 @@ def paired_test(
     test : {"randomization", "bootstrap", "t", "wilcoxon"}, default="randomization"
         * "randomization" asks how often the mean difference would be as large, either way,
           if the two systems had swapped their values in each query by chance. With up to
-          20 queries in which they differ all patterns of swaps are counted. With more the
-          share of patterns is that of Lugannani and Rice's formula, which draws nothing
-          and has no least p-value but that of one pattern and its opposite.
+          20 queries in which they differ, or more whose differences have few sizes, all
+          patterns of swaps are counted. With others the share of patterns is that of
+          Lugannani and Rice's formula, which draws nothing. Where few differences are much
+          larger than the rest, sums clump, which the formula does not see: there patterns
+          are drawn, mostly such as reach the sum, and weighted by how much more often. No
+          way has a least p-value but that of one pattern and its opposite.
         * "bootstrap" asks how often the mean of a sample of queries deviates as much from
           the mean of all. Samples vary less than the mean does, so the deviation that is
           asked for is lessened as Student's quantiles exceed normal ones.
@@ -98,8 +105,8 @@ def paired_test(
         do not depend on it.
 
     n_resamples : int, default=10_000
-        Number of samples of "bootstrap", at least 100. They find no p-value below
-        1 / (n_resamples + 1).
+        Number of samples of "bootstrap", which find no p-value below
+        1 / (n_resamples + 1), and of patterns that are drawn. At least 100.
 
     random_state : int, RandomState instance or None, default=0
         Seed of the samples.
@@ -180,13 +187,24 @@ def p_values(test, differences, strata, n_resamples, random_state):
     p_value, is_exact = np.full(n_columns, np.nan), np.zeros(n_columns, dtype=bool)
     n_patterns = np.full(n_columns, n_resamples if test == "bootstrap" else 0)
     if test == "randomization":
-        n_differing = np.count_nonzero(differences, axis=0)
-        is_exact = n_differing <= _MOST_EXACT
-        n_patterns[is_exact] = 2 ** n_differing[is_exact] * (n_differing[is_exact] > 0)
         sizes, total = np.abs(differences), np.abs(differences.sum(axis=0))
-        for column in np.flatnonzero(is_exact & (n_differing > 0)):
-            p_value[column] = share_of_patterns(sizes[:, column], total[column])
-        p_value[~is_exact] = saddlepoint_shares(sizes[:, ~is_exact], total[~is_exact])
+        rounded = np.sort(sizes.round(12), axis=0)  # so that equal ones are
+        n_sizes = (np.diff(rounded, axis=0, prepend=0) > 0).sum(axis=0)
+        is_exact = n_sizes == 0
+        for column in np.flatnonzero(~is_exact & (n_sizes <= _MOST_EXACT)):
+            each = rounded[rounded[:, column] > 0, column]
+            counts = np.unique(each, return_counts=True)
+            if np.log2(1.0 + counts[1]).sum() <= _MOST_EXACT:
+                is_exact[column] = True
+                p_value[column] = share_of_patterns(*counts, total[column])
+                n_patterns[column] = 2 ** len(each) if len(each) < _BITS else 0
+        others = np.flatnonzero(~is_exact)
+        p_value[others] = saddlepoint_shares(sizes[:, others], total[others])
+        seed = random_state.randint(2**31)
+        for column in others[sums_clump(sizes[:, others])]:
+            samples = n_resamples, np.random.RandomState(seed)
+            p_value[column] = drawn_share(sizes[:, column], total[column], *samples)
+            n_patterns[column] = n_resamples
     elif test == "wilcoxon":
         p_value, is_exact = signed_rank_p_values(differences)
     elif strata.n_free >= 1:
@@ -208,23 +226,63 @@ def p_values(test, differences, strata, n_resamples, random_state):
     return p_value, n_patterns, is_exact
 
 
-def share_of_patterns(sizes, total):
+def share_of_patterns(sizes, counts, total):
     """Share of all patterns of signs whose sum is as far from 0 as a total above 0.
 
-    The sums of one half of the differences are looked up among those of the other.
+    Of each size its count of differences has as many patterns as there are numbers of
+    minus signs. The sums of one half of the sizes are looked up among those of the other.
     """
-    sizes = sizes[sizes > 0]
-    if total <= ROUNDING * len(sizes):
+    tolerance = ROUNDING * counts.sum()
+    if total <= tolerance:
         return 1.0
-    halves = []
-    for part in (sizes[::2], sizes[1::2]):
-        sums = np.zeros(1)
-        for size in part:
-            sums = np.concatenate([sums + size, sums - size])
-        halves.append(np.sort(sums))
-    needed = total - ROUNDING * len(sizes) - halves[0]
-    n_below = np.searchsorted(halves[1], needed).sum()
-    return 2 * (1 - n_below / 2.0 ** len(sizes))
+    halves, order = [], np.argsort(counts)
+    for part in (order[::2], order[1::2]):
+        sums, share = np.zeros(1), np.ones(1)
+        for size, count in zip(sizes[part], counts[part].tolist()):
+            n_plus = np.arange(count + 1)
+            of_size = stats.binom.pmf(n_plus, count, 0.5)
+            if count < _BITS:  # without rounding
+                of_size = np.array([comb(count, k) / 2**count for k in n_plus.tolist()])
+            sums = np.add.outer(sums, size * (2 * n_plus - count)).ravel()
+            share = np.multiply.outer(share, of_size).ravel()
+        place = np.argsort(sums)
+        halves.append((sums[place], share[place]))
+    (sums, share), (others, of_others) = halves
+    tails = np.append(of_others[::-1].cumsum()[::-1], 0.0)
+    return min(2 * share @ tails[np.searchsorted(others, total - tolerance - sums)], 1.0)
+
+
+def sums_clump(sizes):
+    """Whether the signed sizes of each column have sums that lie in clumps.
+
+    Their characteristic function tells: it is large where half a turn is one of the sizes,
+    if most others are small or near multiples of that one. Steps of which all sizes are
+    multiples are no matter.
+    """
+    least, clumped = 1.5 * common_step(sizes) + ROUNDING, np.zeros(sizes.shape[1])
+    for some in np.sort(sizes, axis=0)[:: -ceil(len(sizes) / _CANDIDATES)]:
+        turns = np.cos(np.pi * sizes / np.maximum(some, least))
+        np.maximum(clumped, np.abs(turns).prod(axis=0), out=clumped, where=some > least)
+    return clumped > _CLUMPED
+
+
+def drawn_share(sizes, total, n_resamples, random_state):
+    """Share of patterns of signs whose sums reach a total above 0, by drawn patterns.
+
+    Signs are drawn with the odds exp(2 t size), by which sums have the total as their mean,
+    and patterns are weighted by how much rarer they are in truth (importance sampling).
+    """
+    sizes = np.sort(sizes[sizes > 0])
+    n, tolerance = len(sizes), ROUNDING * len(sizes)
+    t = _tilts(np.array([min(total, sizes.sum() - tolerance)]), sizes[:, None])
+    *_, log_mean = _cumulants(t, sizes[:, None])
+    share = 0.0
+    for some in gen_batches(n_resamples, max(1, _CELLS // n)):
+        drawn = random_state.random_sample((some.stop - some.start, n))
+        sums = np.where(drawn < 1 / (1 + np.exp(-2 * t * sizes)), sizes, -sizes).sum(axis=1)
+        weights = np.exp(log_mean - t * sums)[sums >= total - tolerance]
+        share += 2 * weights.sum() / n_resamples
+    return np.clip(share, np.exp2(1.0 - n), 1.0)
 
 
 def saddlepoint_shares(sizes, total):
@@ -256,15 +314,8 @@ def _saddlepoint_of_block(sizes, total):
     is_small = needed <= ROUNDING * n_differing
     solved = np.flatnonzero(~(of_one_sign | is_small))
 
-    # K'(t) = needed. K' is concave, so Newton's steps from 0 never pass the root.
     t = np.zeros(len(total))
-    for _ in range(_MOST_STEPS):
-        if not len(solved):
-            break
-        mean, variance, _ = _cumulants(t[solved], sizes[:, solved])
-        step = (needed[solved] - mean) / variance
-        t[solved] += step
-        solved = solved[step > ROUNDING * t[solved]]
+    t[solved] = _tilts(needed[solved], sizes[:, solved])
     _, variance, log_mean = _cumulants(t, sizes)
     w = np.sqrt(2 * np.maximum(t * needed - log_mean, 0))
     moments = (sizes**4).sum(axis=0) / (sizes**2).sum(axis=0) ** 2
@@ -275,6 +326,19 @@ def _saddlepoint_of_block(sizes, total):
     share = np.minimum(share, 2 * np.exp(-(w**2) / 2))
     share[is_small], share[of_one_sign] = 1.0, 0.0
     return np.clip(share, np.exp2(1.0 - n_differing), 1)
+
+
+def _tilts(needed, sizes):
+    """Solve K'(t) = needed. K' is concave, so Newton's steps from 0 never pass the root."""
+    t, solved = np.zeros(len(needed)), np.arange(len(needed))
+    for _ in range(_MOST_STEPS):
+        if not len(solved):
+            break
+        mean, variance, _ = _cumulants(t[solved], sizes[:, solved])
+        step = (needed[solved] - mean) / variance
+        t[solved] += step
+        solved = solved[step > ROUNDING * t[solved]]
+    return t
 
 
 def _cumulants(t, sizes):
@@ -452,7 +516,7 @@ def max_t_p_values(values, strata, n_resamples, random_state):
     what the pairs share needs no adjustment. The statistic is Hall's t: Student's would be
     largest for the few pairs of skewed differences, and hide all others. Step-down: a
     statistic is compared with the largest of those that are not above it (Romano and Wolf,
-    2005).
+    2005). Samples come in blocks, in bounded memory.
 
     Parameters
     ----------
@@ -470,38 +534,57 @@ def max_t_p_values(values, strata, n_resamples, random_state):
     -------
     p_value : ndarray of shape (n_kinds, n_pairs)
     """
+    states = [*(deepcopy(random_state) for _ in values[1:]), random_state]
+    samples = values[0], strata, n_resamples
+    return np.stack([_max_t(each, *samples, own) for each, own in zip(values, states)])
+
+
+def _max_t(judged, sampled, strata, n_resamples, random_state):
+    """Adjusted p-values of differences, by samples of some others."""
     from .._loops._samples import count_reached
 
-    # How often each sample has each query of a stratum, and the queries once each
-    samples = strata.samples(n_resamples, random_state)
-    samples = np.hstack([some.T.astype(np.float32, order="C") for some in samples])
-    counts = [samples[rows] for rows in strata.rows]
     given = [np.ones((len(rows), 1), np.float32) for rows in strata.rows]
-    n_pairs = values[0].shape[1]
-    p_value = np.empty((len(values), n_pairs))
-    for each, of_kind in zip(values, p_value):
-        mean = each.mean(axis=0)
-        observed = [
-            _hall_statistics(given, each[:, some], strata, mean[some])[:, 0]
-            for some in gen_batches(n_pairs, _MOST_PAIRS)
-        ]
-        observed = np.concatenate(observed)
-        # A mean without any spread is 0, or known exactly
-        known = np.where(np.abs(mean) > ROUNDING, np.inf, 0.0)
-        np.copyto(observed, known, where=observed < 0)
-        # From the least pair up: the largest so far, in all samples
-        order, largest = np.argsort(observed), np.zeros(n_resamples, dtype=np.float32)
-        n_reached = np.empty(n_pairs, dtype=np.int64)
-        for block in gen_batches(n_pairs, _MOST_PAIRS):
-            some = order[block]
-            drawn = _hall_statistics(counts, values[0][:, some], strata, 0.0 * mean[some])
-            needed = observed[some] - np.float32(_SINGLE)
-            count_reached(drawn, needed, largest, n_reached[block])
-        found = (n_reached + 1) / (n_resamples + 1)
-        of_kind[order] = np.maximum.accumulate(found[::-1])[::-1]
-        # Without spread: the share of patterns of equal signs, by Bonferroni's method
-        least = min(1.0, n_pairs * 2.0 ** (1 - strata.n))
-        of_kind[observed == np.inf] = max(found[-1], least)
+    mean, n_pairs = judged.mean(axis=0), judged.shape[1]
+    observed = [
+        _hall_statistics(given, judged[:, some], strata, mean[some])[:, 0]
+        for some in gen_batches(n_pairs, _MOST_PAIRS)
+    ]
+    observed = np.concatenate(observed)
+    # A mean without any spread is 0, or known exactly
+    known = np.where(np.abs(mean) > ROUNDING, np.inf, 0.0)
+    np.copyto(observed, known, where=observed < 0)
+
+    # From the least pair up, and those at once that are equal but for rounding
+    order = np.argsort(observed)
+    ranked = observed[order]
+    rises = ranked[1:] > ranked[:-1] * np.float32(1 + _SINGLE)
+    starts = np.flatnonzero(np.append(True, rises))
+    sizes = np.diff(starts, append=n_pairs)
+    needed = np.repeat(ranked[starts] * np.float32(1 - _SINGLE), sizes)
+    ends = np.repeat(starts + sizes, sizes)
+    cuts = starts[np.append(True, np.diff(starts // _MOST_PAIRS) > 0)].tolist()
+    blocks = list(map(slice, cuts, [*cuts[1:], n_pairs]))
+    width = 4 * len(strata.rows) * max(block.stop - block.start for block in blocks)
+    n_reached = np.zeros((n_pairs, 3), dtype=np.int64)
+    for some in strata.samples(n_resamples, random_state, width):
+        samples = some.T.astype(np.float32, order="C")
+        counts = [samples[rows] for rows in strata.rows]
+        largest = np.zeros(samples.shape[1], dtype=np.float32)  # so far, in each sample
+        for block in blocks:
+            of_block = sampled[:, order[block]]
+            drawn = _hall_statistics(counts, of_block, strata, 0.0 * of_block[0])
+            tied = needed[block], ends[block] - block.start
+            count_reached(drawn, *tied, largest, n_reached[block])
+    reached, lost, lost_below = n_reached.T
+    found = (reached + np.where(lost < n_resamples, lost_below, 0) + 1) / (n_resamples + 1)
+
+    # At least the p-value of each pair above; without spread the share of patterns of
+    # equal signs, by Bonferroni's method
+    above = np.maximum.accumulate(np.maximum.reduceat(found, starts)[::-1])[::-1]
+    p_value = np.empty(n_pairs)
+    p_value[order] = np.maximum(found, np.repeat(np.append(above[1:], 0), sizes))
+    least = min(1.0, n_pairs * 2.0 ** (1 - strata.n))
+    p_value[observed == np.inf] = max(found[-1], least)
     return p_value
 
 

@@ -31,6 +31,10 @@ _ALIASES = {
 _WITHOUT_FORMULA = ("Accuracy", "alpha_", "AP_IA", "BP", "Compat", "ERR_IA")
 _WITHOUT_FORMULA += ("infAP", "INS", "IPrec", "MAP_IA", "NERR", "nERR", "NRBP", "nNRBP")
 _WITHOUT_FORMULA += ("P_IA", "SDCG", "StRecall")
+_SPELLED = {"average_precision": "AP", "map_cut": "AP", "ndcg_cut": "nDCG"}
+_SPELLED |= {"recip_rank": "RR", "reciprocal_rank": "RR"}
+_SPELLED |= dict.fromkeys(["hit", "hits", "hit_rate"], "Success")
+_OTHERWISE = re.compile(r"(f1|[a-z_]+?)(?:(?:_at_|[ @._-])?([0-9]+))?")
 _OF_SETS = {"NumQ", "NumRel", "NumRelRet", "NumRet", "SetAP", "SetF", "SetP", "SetR"}
 _TEXT = re.compile(
     r"^\s*(?P<name>\w+)\s*(\((?P<params>.*)\))?\s*(@\s*(?P<cutoff>\w+))?\s*$"
@@ -80,7 +84,7 @@ class Measure(ABC):
         Whether only runs have it, as only runs have documents without a judgment.
 
     takes_real_grades : bool
-        Whether affinities of arrays may be other numbers than integers.
+        Whether affinities of arrays and runs may be other numbers than integers.
 
     Examples
     --------
@@ -398,9 +402,14 @@ def parse_measure(measure: Any) -> Measure:
     if isinstance(measure, Measure):
         return measure
     text = str(measure)
-    found = _TEXT.fullmatch(text)
+    found, hint = _TEXT.fullmatch(text), ""
+    if otherwise := _OTHERWISE.fullmatch(text.strip().lower()):
+        known = {name.lower(): name for name in MEASURES}
+        known |= {name.lower(): meant for name, meant in _ALIASES.items()} | _SPELLED
+        meant, cutoff = known.get(otherwise[1]), otherwise[2]
+        hint = f" Is {meant}{f'@{cutoff}' if cutoff else ''} meant?" if meant else ""
     if not found:
-        raise ValueError(f"{text!r} is no measure; one is 'nDCG(dcg=\"log2\")@10'.")
+        raise ValueError(f"{text!r} is no measure; one is 'nDCG(dcg=\"log2\")@10'.{hint}")
     name = _ALIASES.get(found["name"], found["name"])
     if name not in MEASURES:
         reason = f"{name!r} is not a known measure."
@@ -411,7 +420,7 @@ def parse_measure(measure: Any) -> Measure:
         elif name in _OF_SETS:
             reason = f"{name} is refused: it is about sets, which no order of ties changes."
         raise ValueError(
-            f"{reason} Known are {', '.join(sorted(MEASURES, key=str.lower))}."
+            f"{reason}{hint} Known are {', '.join(sorted(MEASURES, key=str.lower))}."
         )
     plain = MEASURES[name]()
     try:

@@ -491,7 +491,7 @@ class _Discounted(Measure):
 
     @property
     def takes_real_grades(self):
-        """Whether affinities of arrays may be other numbers than integers."""
+        """Whether affinities may be other numbers than integers."""
         return self.dcg == "log2"
 
     def completed(self, *, gains, largest=None, is_all=True):

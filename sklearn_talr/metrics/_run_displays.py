@@ -175,9 +175,9 @@ class RunDifferencesDisplay(_ComparisonDisplay):
         ax.set_xticks([])
         is_equal = np.maximum(np.abs(lowest), np.abs(highest)) <= _ROUNDING
 
-        # In words how many queries each run wins, and how many ties decide
+        # In words how many queries each run leads, and how many ties decide
         undecided = ((side == 0) & ~is_equal).sum()
-        counts = [f"better in {(side == 1).sum()}", f"worse in {(side == -1).sum()}"]
+        counts = [f"higher in {(side == 1).sum()}", f"lower in {(side == -1).sum()}"]
         counts.append(f"ties decide {undecided}")
         if is_equal.any():
             counts.append(f"equal in {is_equal.sum()}")
@@ -326,7 +326,7 @@ class TiersDisplay(_ComparisonDisplay):
         place, measure = place_of_measure(comparison, measure)
         columns = comparison.means, comparison.means_low, comparison.means_high
         columns = *columns, comparison.worst, comparison.best
-        order = np.argsort(-comparison.means[:, place], kind="stable")
+        order = comparison.best_first[:, place]
         display = cls(
             names=[comparison.names[run] for run in order],
             tiers=comparison.tiers[measure],
@@ -477,7 +477,7 @@ class RanksDisplay(_ComparisonDisplay):
             The picture and its numbers, the best system first.
         """
         place, measure = place_of_measure(comparison, measure)
-        order = np.argsort(-comparison.means[:, place], kind="stable")[:n_first]
+        order = comparison.best_first[:n_first, place]
         display = cls(
             names=[comparison.names[run] for run in order],
             rank_low=comparison.rank_low[order, place],

@@ -96,8 +96,9 @@ def make_ranking_scorer(
 ) -> Callable[..., Any]:
     """Make a scorer for rankers, classifiers and regressors that score items of queries.
 
-    The scorer ranks the items of each query by `decision_function`, or by `predict` where
-    there is none, and averages the measure over the queries. `groups` tell the queries
+    The scorer ranks the items of each query by `decision_function`, or by `predict_proba`
+    of the positive class where there is none, or else by `predict`, and averages the
+    measure over the queries. `groups` tell the queries
     apart. A search hands them on under
     ``sklearn.set_config(enable_metadata_routing=True)``, and to the scorer it does so
     unasked.
@@ -190,9 +191,19 @@ class _RankingScorer(_Scorer):
                 "hands them on after sklearn.set_config(enable_metadata_routing=True). If "
                 "all samples are one ranking, give them all the same group."
             )
-        score = getattr(estimator, "decision_function", None) or estimator.predict
+        names = "decision_function", "predict_proba", "predict"
+        name = next(name for name in names if hasattr(estimator, name))
+        score = getattr(estimator, name)(X)
+        if name != "predict" and np.ndim(score) == 2:
+            if score.shape[1] > 2:
+                raise ValueError(
+                    "make_ranking_scorer needs one score of each sample, but "
+                    f"{type(estimator).__name__} tells {score.shape[1]} classes apart. Fit "
+                    "it to y > 0, or a regressor to the grades."
+                )
+            score = score[:, -1]
         how = groups, None, True, self.zero_division
-        return self._by_name(score_arrays(self.measures, y, score(X), *how))
+        return self._by_name(score_arrays(self.measures, y, score, *how))
 
     def get_metadata_routing(self):
         """Tell scikit-learn that `groups` are wanted."""

@@ -121,7 +121,7 @@ def _evaluated(args, results):
 def _compared(args, results):
     """Text of a comparison of evaluations by name, after its page was written."""
     named = [replace(result, name=printable(name)) for name, result in results.items()]
-    names = "test", "adjust", "alpha", "n_resamples", "random_state"
+    names = "test", "adjust", "alpha", "greater_is_better", "n_resamples", "random_state"
     comparison = compare_runs(*named, **{name: getattr(args, name) for name in names})
     if args.html is not None:
         Path(args.html).write_text(comparison.to_html(), encoding="utf-8")
@@ -180,6 +180,9 @@ def _parser(compares):
     text += " test is named that is not the default)"
     add("--adjust", choices=["auto", *NAMES_OF_ADJUSTMENTS], default="auto", help=text)
     add("--alpha", type=float, default=0.05, help="level (default: 0.05)")
+    text = "the least mean is the best, as of seconds and errors"
+    option = {"dest": "greater_is_better", "action": "store_false"}
+    add("--lower-is-better", help=text, **option)
     text = "samples of queries (default: 10000)"
     add("--n-resamples", type=int, default=10_000, metavar="N", help=text)
     text = "of these (default: 0)"

@@ -38,6 +38,7 @@ OPTIONS = {
     "test": [StrOptions(set(TESTS))],
     "adjust": [StrOptions({"auto", *NAMES_OF_ADJUSTMENTS})],
     "alpha": [Interval(Real, 0, 1, closed="neither")],
+    "greater_is_better": ["boolean"],
     **RESAMPLING,
 }
 
@@ -70,7 +71,7 @@ class RunComparison:
 
     n_resamples : ndarray of shape (n_pairs, n_measures) of int
         Number of patterns of signs, or of samples, that each p-value counts; 0 where none
-        are counted.
+        are counted, or more than int64 holds.
 
     is_exact : ndarray of shape (n_pairs, n_measures) of bool
         Whether the p-value is the share of all patterns of signs, and not close to it.
@@ -117,6 +118,9 @@ class RunComparison:
     tiers : dict of str to list of lists of str
         By measure, sets of runs that are not `separated`: two runs share a tier if and only
         if their adjusted p-value is above `alpha`, or NaN. Best runs first.
+
+    greater_is_better : bool, default=True
+        Whether the best run has the greatest mean, or the least.
     """
 
     names: list
@@ -147,6 +151,13 @@ class RunComparison:
     adjusted_p_value: np.ndarray
     adverse_p_value: np.ndarray
     tiers: dict
+    greater_is_better: bool = True
+
+    @property
+    def best_first(self) -> NDArray[np.intp]:
+        """Numbers of the runs in order of their means, (n_runs, n_measures) of int."""
+        sign = -1 if self.greater_is_better else 1
+        return np.argsort(sign * self.means, axis=0, kind="stable")
 
     @property
     def separated(self) -> NDArray[np.bool_]:
@@ -201,11 +212,12 @@ class RunComparison:
         values : dict
             "runs" has a dict for each measure and run, with the letters of its tiers and
             its ranks;
-            "pairs" one for each measure and pair. "test", "adjust", "alpha" and
-            "n_queries" tell how they were made.
+            "pairs" one for each measure and pair. "test", "adjust", "alpha",
+            "greater_is_better" and "n_queries" tell how they were made.
         """
         runs, pairs = comparison_records(self)
-        settings = {name: getattr(self, name) for name in ("test", "adjust", "alpha")}
+        names = "test", "adjust", "alpha", "greater_is_better"
+        settings = {name: getattr(self, name) for name in names}
         return {**settings, "n_queries": len(self.queries), "runs": runs, "pairs": pairs}
 
     def to_frame(self, *, per_run: bool = False) -> DataFrame:
@@ -257,7 +269,8 @@ class RunComparison:
         -------
         sentence : str
             It names the test and its adjustment, the numbers of systems, queries and pairs,
-            the level, what was done about ties if there are any, and the version.
+            the level, what was done about ties if there are any, that the least mean is the
+            best if it is, and the version.
         """
         queries, n_pairs = number_of_queries(self.queries), len(self.pairs)
         n_samples, test = self.n_resamples.max(), self.test
@@ -269,15 +282,18 @@ class RunComparison:
         }[test]
         if test == "randomization" and self.is_exact.all():
             named = "by exact randomization tests"
+        elif test == "randomization" and (self.n_resamples[~self.is_exact] > 0).any():
+            named = "by randomization tests (saddlepoint approximation, drawn patterns)"
         if n_pairs > 1 and self.adjust == "max-t":
             named = "by the step-down maximum of Hall's t statistic over samples of queries"
         elif n_pairs > 1:
             named += f" with {NAMES_OF_ADJUSTMENTS[self.adjust]}'s adjustment"
         pairs = f" for all {n_pairs} pairs of a measure" if n_pairs > 1 else ""
         ties = ", on means over all orders of tied documents" if has_ties(self) else ""
+        best = "" if self.greater_is_better else "; the least mean is the best"
         return (
             f"The means of {len(self.names)} systems over {queries} were compared "
-            f"{named}{pairs} at level {self.alpha:g}{ties} "
+            f"{named}{pairs} at level {self.alpha:g}{ties}{best} "
             f"(sklearn-talr {version('sklearn-talr')})."
         )
 
@@ -294,6 +310,7 @@ def compare_runs(
     test: Literal["randomization", "bootstrap", "t", "wilcoxon"] = "randomization",
     adjust: Literal["auto", "max-t", "holm", "bh"] = "auto",
     alpha: float = 0.05,
+    greater_is_better: bool = True,
     stratify: Column = None,
     n_resamples: int = 10_000,
     random_state: Seed = 0,
@@ -330,6 +347,9 @@ def compare_runs(
     alpha : float, default=0.05
         Level of the tests. The intervals have the confidence level ``1 - alpha``, each for
         itself. Above 0 and below 1.
+
+    greater_is_better : bool, default=True
+        Set it to False where the least mean is the best, as of seconds and errors.
 
     stratify : array-like of shape (n_queries,), default=None
         Label of each query's stratum, in the order of ``evaluations[0].queries``, for
@@ -402,14 +422,13 @@ def compare_runs(
     {'RR': [['ours', 'theirs']]}
     """
     _check_evaluations(evaluations)
-    return compare_evaluations(
-        evaluations, test, adjust, alpha, stratify, n_resamples, random_state
-    )
+    options = alpha, greater_is_better, stratify, n_resamples, random_state
+    return compare_evaluations(evaluations, test, adjust, *options)
 
 
 @one_thread()
 def compare_evaluations(
-    evaluations, test, adjust, alpha, stratify, n_resamples, random_state
+    evaluations, test, adjust, alpha, greater_is_better, stratify, n_resamples, random_state
 ):
     """Compare systems whose queries and measures are the same, as `compare_runs` does."""
     if len(evaluations) < 2:
@@ -485,7 +504,8 @@ def compare_evaluations(
         # Which runs are separated, and from how many that are better and worse
         separated = np.zeros((len(names), len(names)), dtype=bool)
         separated[first, second] = separated[second, first] = adjusted[:, 0] <= alpha
-        is_better = separated & (expected.mean(axis=0)[:, None] > expected.mean(axis=0))
+        merit = expected.mean(axis=0) * (1 if greater_is_better else -1)
+        is_better = separated & (merit[:, None] > merit)
         parts.append(
             {
                 "rank_low": 1 + is_better.sum(axis=0),
@@ -509,7 +529,7 @@ def compare_evaluations(
                 "is_exact": is_exact,
             }
         )
-        groups = tiers(expected.mean(axis=0), separated)
+        groups = tiers(merit, separated)
         all_tiers[measure] = [[names[run] for run in group] for group in groups]
     comparison = RunComparison(
         names=names,
@@ -521,6 +541,7 @@ def compare_evaluations(
         adjust=adjust,
         pairs=pairs,
         tiers=all_tiers,
+        greater_is_better=bool(greater_is_better),
         **{name: np.stack([part[name] for part in parts], axis=1) for name in parts[0]},
     )
 

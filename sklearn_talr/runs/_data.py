@@ -14,6 +14,7 @@ from os import PathLike
 import numpy as np
 import scipy.sparse as sp
 
+from .._arrays import refuse_masked
 from .._types import Any, Self, Sequence
 from ._text import number_of_queries
 
@@ -56,12 +57,13 @@ class Qrels(_Data):
     Parameters
     ----------
     data : dict of dict, table, ranx.Qrels, or iterable of records
-        ``data[query][document]`` is the relevance, an integer. Or a table (DataFrame, data
-        set of Hugging Face, table of Arrow), or records (dicts, or named tuples as those of
-        ir_measures and ``dataset.qrels`` of ir_datasets), with columns ``query_id`` (or
-        ``query-id``, ``qid``, ``q_id``), ``doc_id`` (or ``corpus-id``, ``docno``,
-        ``corpus_id``) and ``relevance`` (or ``score``, ``label``). Identifiers are strings,
-        or integers, which become strings.
+        ``data[query][document]`` is the relevance: integers, or real gains from 0 on, which
+        nDCG and DCG take. Or a table (DataFrame, one split of a data set of Hugging Face,
+        table of Arrow), or records (dicts, or named tuples as those of ir_measures and
+        ``dataset.qrels`` of ir_datasets), with columns ``query_id`` (or ``query-id``,
+        ``qid``, ``q_id``), ``doc_id`` (or ``corpus-id``, ``docno``, ``corpus_id``) and
+        ``relevance`` (or ``score``, ``label``). Identifiers are strings, or integers, which
+        become strings.
 
     Attributes
     ----------
@@ -71,7 +73,8 @@ class Qrels(_Data):
     Raises
     ------
     ValueError
-        If a relevance is no integer, or a query has a document twice.
+        If a relevance is no number, or below 0 among real gains, a query has a document
+        twice, or of several columns nobody knows which is meant.
 
     TypeError
         If the data have none of these forms.
@@ -93,12 +96,14 @@ class Qrels(_Data):
     def __init__(self, data: Any) -> None:
         self.table = _table_of(data, Qrels, _GRADE)
         values = self.table.values
-        for wrong in values[~are_integers(values)][:1]:
+        if are_integers(values).all():
+            self.table.values = values.astype(np.int64)
+            return
+        for wrong in values[~((values >= 0) & (values < 2**53))][:1]:
             raise ValueError(
-                f"relevance must be an integer, got {wrong}. Judgments come first, then "
-                "the run: are they swapped?"
+                f"relevance must be integers, or real gains from 0 on, got {wrong}. "
+                "Judgments come first, then the run: are they swapped?"
             )
-        self.table.values = values.astype(np.int64)
 
     def __repr__(self) -> str:
         return f"Qrels of {self._size()}"
@@ -122,9 +127,10 @@ class Qrels(_Data):
 
         Returns
         -------
-        judgments : CSR array of shape (n_documents, n_queries), dtype int64
-            Relevance. A document that was judged irrelevant is a stored zero, also where
-            its relevance is below 0. Nothing is stored for a document that was not judged.
+        judgments : CSR array of shape (n_documents, n_queries)
+            Relevance, int64, or float64 of real gains. A document that was judged
+            irrelevant is a stored zero, also where its relevance is below 0. Nothing is
+            stored for a document that was not judged.
 
         Raises
         ------
@@ -198,8 +204,8 @@ class Run(_Data):
     Notes
     -----
     Scores are compared as 64-bit floats. trec_eval keeps 32 bits of a score, so that it
-    ties scores that differ in the others. To see its ties, round the scores first, by
-    ``float(numpy.float32(score))``.
+    ties scores that differ in the others, as 1700000001 and 1700000000 do. The column
+    ``trec_eval`` of an evaluation has these ties, too.
 
     Examples
     --------
@@ -281,6 +287,7 @@ class Run(_Data):
         >>> float(evaluate_run({"q1": {"d2": 1}}, run, "RR").expected[0, 0])
         0.4166...
         """
+        refuse_masked(distances=distances, indices=indices)
         queries = _distinct(query_identifiers, queries, "queries")
         documents = _distinct(document_identifiers, documents, "documents")
         found = [np.atleast_1d(np.asarray(row)) for row in indices]
@@ -355,8 +362,7 @@ def _table_of(data, form, value_names):
             f"{caller} takes data, no path; read_{caller.lower()} reads a file, got "
             f"{data!r}."
         )
-    if hasattr(data, "column_names"):
-        data = data.to_pandas()  # of datasets of Hugging Face, and of tables of Arrow
+    data = without_splits(data, caller)
     is_frame = hasattr(data, "columns") and hasattr(data, "to_numpy")
     if not is_frame and hasattr(data, "to_dict"):
         data = data.to_dict()  # of ranx
@@ -385,6 +391,20 @@ def _table_of(data, form, value_names):
         ) from error
     rows = numbers, documents, values
     return DocumentTable(query_identifiers(queries), *rows, form is Run)
+
+
+def without_splits(data, caller):
+    """Data sets of Hugging Face and tables of Arrow as DataFrames; other data as they are.
+
+    Raises TypeError for several splits.
+    """
+    names = getattr(data, "column_names", None)
+    if isinstance(names, dict):
+        raise TypeError(
+            f"{caller} takes one split of a data set, got the splits {', '.join(names)}: "
+            f"pass data[{next(iter(names), '')!r}]."
+        )
+    return data.to_pandas() if names and hasattr(data, "to_pandas") else data
 
 
 def _columns_of_records(data, caller, value_names):
@@ -418,13 +438,23 @@ def _chosen(names, value_names):
     """Names of the columns that hold query, document and number."""
     chosen = []
     for wanted in (QUERY, _DOCUMENT, value_names):
-        found = [name for name in wanted if name in names]
-        if not found:
+        chosen.append(one_of(wanted, names))
+        if chosen[-1] is None:
             raise ValueError(
                 f"a column {' or '.join(map(repr, wanted))} is needed, got {list(names)}."
             )
-        chosen.append(found[0])
     return chosen
+
+
+def one_of(wanted, names):
+    """The one of some names that is wanted, or None; of several the very first."""
+    found = [name for name in wanted if name in names]
+    if len(found) > 1 and found[0] != wanted[0]:
+        raise ValueError(
+            f"of the columns {' and '.join(map(repr, found))} one counts: rename it to "
+            f"{wanted[0]!r}, or leave out the others."
+        )
+    return found[0] if found else None
 
 
 def query_identifiers(queries):

@@ -13,7 +13,7 @@ from .._types import Any, Count, Literal, Seed
 from ..measures import parse_measures
 from ..measures._evaluation import evaluate_ties, group_by_cutoff
 from ..measures._ties import Cells
-from ._data import Qrels, Run, places_among
+from ._data import DocumentTable, Qrels, Run, places_among
 from ._files import read_qrels, read_run
 from ._result import RunEvaluation
 
@@ -56,7 +56,8 @@ def evaluate_run(
           ``denominator``, too.
         * ``nDCG`` and ``DCG``, with or without a cutoff. Of runs they have trec_eval's
           gain, the relevance itself, which is ``nDCG(dcg="log2")``, unless they are given
-          ``dcg="exp-log2"``, the gain 2**relevance - 1.
+          ``dcg="exp-log2"``, the gain 2**relevance - 1. With trec_eval's gain they take
+          judgments that are real numbers, which no other measure does.
         * ``RBP(p=0.8)``, with or without a cutoff. With ``rel`` the gain of what is
           relevant is 1, without it the relevance over ``max_rel``. By default that is the
           largest of all judgments, those of queries that are left out included, so that
@@ -99,7 +100,8 @@ def evaluate_run(
     Warns
     -----
     UserWarning
-        If judgments and run seem to be swapped.
+        If judgments and run seem to be swapped, or every query finds first the document of
+        its own identifier, which nobody has judged.
 
     See Also
     --------
@@ -111,7 +113,8 @@ def evaluate_run(
     Without ties the values are trec_eval's: only retrieved documents are ranked; relevant
     ones that were not retrieved count in recall, in the denominator of AP and in the ideal
     gain; what is not judged, and what has a relevance below 1, is not relevant; a query
-    with nothing relevant counts 0.
+    with nothing relevant counts 0. trec_eval keeps 32 bits of a score, so for it scores are
+    tied that differ in the others. The column ``trec_eval`` has its values then, too.
 
     Examples
     --------
@@ -136,10 +139,23 @@ def evaluate_run(
     qrels = (read_qrels if isinstance(qrels, str | PathLike) else Qrels)(qrels).table
     run = (read_run if isinstance(run, str | PathLike) else Run)(run)
 
+    largest = int(qrels.values.max(initial=1))  # the same for every run
+    completed = [m.completed(gains="log2", largest=largest) for m in measures]
+    are_real = qrels.values.dtype.kind == "f"
+    for measure in completed if are_real else []:
+        if not measure.takes_real_grades:
+            raise ValueError(
+                f"{measure} takes integers as relevance, got "
+                f"{qrels.values[qrels.values % 1 > 0][0]}: say what is relevant, as by "
+                "int(gain >= 1). nDCG and DCG take real gains. Judgments come first, then "
+                "the run: are they swapped?"
+            )
+
     # Warn where the judgments look like scores, and the scores like judgments
     most = np.diff(qrels.offsets).max(initial=0)
     pairs = np.stack([qrels.numbers, qrels.values], axis=1)
-    are_scores = most > _MOST_GRADES and len(np.unique(pairs, axis=0)) == len(pairs)
+    are_scores = are_real or most > _MOST_GRADES
+    are_scores &= len(np.unique(pairs, axis=0)) == len(pairs)
     if are_scores and np.isin(run.table.values, np.arange(_MOST_GRADES)).all():
         warn_caller(
             "qrels has another relevance for every document of a query, and run has the "
@@ -147,12 +163,28 @@ def evaluate_run(
             "then the run: are they swapped?",
         )
 
+    # Warn of queries that are documents: each finds itself
+    table, judged = run.table, dict(zip(qrels.queries, qrels.places))
+    are_own = [
+        query in places
+        and table.values[start] == table.values[start + places[query]]
+        and query not in judged.get(query, ())
+        for query, places, start in zip(table.queries, table.places, table.offsets)
+        if places
+    ]
+    if len(are_own) > 1 and all(are_own):
+        warn_caller(
+            "every query finds first the document of its own identifier, which is not "
+            "judged. If the queries are documents, leave these out of the run: "
+            "{q: {d: s for d, s in found.items() if d != q} for q, found in run.items()}.",
+        )
+
     # Queries: those in both, and perhaps those that the run lacks
     is_found = places_among(run.table.queries, qrels.queries) >= 0
     if not is_found.any():
         raise ValueError(
-            f"no query of the run is judged: the run has {_some(run.table.queries)}, the "
-            f"judgments have {_some(qrels.queries)}."
+            "no query of the run is judged: the queries of the run are "
+            f"{_some(run.table.queries)}, those of the judgments {_some(qrels.queries)}."
         )
     evaluated = np.arange(len(qrels.queries))
     if missing_queries == "skip":
@@ -161,20 +193,22 @@ def evaluate_run(
     # Judged documents, and all measures in the orders of their ties
     of_relevance = not any(measure.of_runs_only for measure in measures)
     cells = _match(qrels, run.table, evaluated, of_relevance)
-    largest = int(qrels.values.max(initial=1))  # the same for every run
-    groups = group_by_cutoff([m.completed(gains="log2", largest=largest) for m in measures])
+    groups = group_by_cutoff(completed)
     expected = evaluate_ties(groups, cells)
     values = np.stack([expected] * len(_ORDERS))
-    is_tied = (cells.n > 1) & (cells.t < cells.n_items[cells.query])
+    is_ranked = cells.t < cells.n_items[cells.query]
+    is_tied = is_ranked & (cells.n > 1)
+    is_listed = is_tied | is_ranked & (cells.place != cells.t)  # perhaps by 32 bits alone
     tied = np.unique(cells.query[is_tied])
-    if len(tied):
-        cells = cells.select(tied)
-        for place, order in enumerate(_ORDERS[1:], start=1):
-            values[place, tied] = evaluate_ties(groups, cells, order=order)
+    for place, order in enumerate(_ORDERS[1:], start=1):
+        some = np.unique(cells.query[is_listed]) if order == "listed" else tied
+        if len(some):
+            values[place, some] = evaluate_ties(groups, cells.select(some), order=order)
 
     # Variance over random orders, one at a time: all of them would take much memory
     variance = None if n_orders is None else np.zeros(expected.shape)
     if n_orders is not None and len(tied):
+        cells = cells.select(tied)
         random_state = independent_random_state(random_state)
         drawn = np.stack(
             [
@@ -188,6 +222,8 @@ def evaluate_run(
 
 
 def _some(queries):
+    if not len(queries):
+        return "none"
     return ", ".join(map(repr, queries[:3])) + (", ..." if len(queries) > 3 else "")
 
 
@@ -205,14 +241,23 @@ def _match(qrels, run, queries, only_relevant):
     only_relevant : bool
         Whether to look for documents of relevance 1 and above alone.
     """
-    # The place in the run of the document of each judgment, or -1
-    numbers = places_among(run.queries, qrels.queries)
-    places = [*run.places, {}]  # the last, of number -1, is of queries that the run lacks
-    found = chain.from_iterable(
-        map(places[number].get, qrels.documents[rows], repeat(-1))
-        for number, rows in zip(numbers, qrels.rows_by_query())
-    )
-    place = np.fromiter(found, dtype=np.int64, count=len(qrels.values))
+    # The run as trec_eval holds it, which 32 bits of scores tie more often
+    with np.errstate(over="ignore"):
+        scores = run.values.astype(np.float32)
+    ties = [each[1:] == each[:-1] for each in (run.values, scores)]
+    rows = run.queries, run.numbers, run.documents, scores, True
+    listed = run if np.array_equal(*ties) else DocumentTable(*rows)
+
+    # The place in both of the document of each judgment, or -1
+    numbers, both = places_among(run.queries, qrels.queries), []
+    for table in (run, listed):
+        places = [*table.places, {}]  # the last, of number -1, is of queries that it lacks
+        found = chain.from_iterable(
+            map(places[number].get, qrels.documents[rows], repeat(-1))
+            for number, rows in zip(numbers, qrels.rows_by_query())
+        )
+        both.append(np.fromiter(found, dtype=np.int64, count=len(qrels.values)))
+    place, listed = both
 
     # Judgments that count
     evaluated = np.full(len(qrels.queries), -1)
@@ -220,8 +265,8 @@ def _match(qrels, run, queries, only_relevant):
     query, grade = evaluated[qrels.numbers], qrels.values
     wanted = (query >= 0) & (grade > 0) if only_relevant else query >= 0
     first_row = run.offsets[numbers][qrels.numbers]
-    columns = query, grade, place, first_row
-    query, grade, place, first_row = (column[wanted] for column in columns)
+    columns = query, grade, place, listed, first_row
+    query, grade, place, listed, first_row = (column[wanted] for column in columns)
 
     # Their ties; what was not retrieved is one tie after the last rank
     n_items = np.append(np.diff(run.offsets), 0)[numbers][queries]
@@ -232,9 +277,10 @@ def _match(qrels, run, queries, only_relevant):
     t = np.where(is_missing, n_items[query], run.tie_starts[tie] - first_row)
     n = np.where(is_missing, n_missing[query], n_tied[tie])
     order = np.lexsort((grade, t, query))
-    columns = query, grade, place, t, n, is_missing
-    query, grade, place, t, n, is_missing = (column[order] for column in columns)
-    place[is_missing] = t[is_missing] + np.arange(is_missing.sum())
+    columns = query, grade, t, n, is_missing, listed
+    query, grade, t, n, is_missing, listed = (column[order] for column in columns)
+    place = np.where(is_missing, t, listed)
+    place[is_missing] += np.arange(is_missing.sum())
 
     # Missing documents of one grade are one cell
     begins = np.ones(len(query), dtype=bool)

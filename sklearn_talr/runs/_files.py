@@ -2,8 +2,9 @@
 
 import gzip
 import json
+import math
 import zlib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from contextlib import suppress
 from itertools import count
 from os import PathLike, fspath
@@ -21,6 +22,7 @@ from ._data import (
     Run,
     are_integers,
     decoded,
+    query_identifiers,
 )
 from ._result import import_pandas
 
@@ -36,8 +38,12 @@ _NUL = (
     " has a NUL byte, so this is no text, or text in UTF-16, which must be saved as UTF-8."
 )
 _WIDE = f" has an identifier of {{}} bytes; {BYTES_OF_ID} are the most."
-_NO_INTEGER = ": relevance {!r} is no integer."
+_NO_INTEGER = ": relevance {!r} is no integer. Real gains are read from .json and tables."
 _NO_SCORE = ": score {!r} is no finite number."
+_BLANK = "has an identifier a blank, or is the score before the rank?"
+_NO_RANK = f": rank {{!r}} is no integer. A line must have {_LINE_OF_RUN}: {_BLANK}"
+_RANKS = f": scores count the lines of its query, as ranks do: {_BLANK}"
+_NUMBER_AS_TAG = f": the sixth of more than six words is a number: {_BLANK}"
 
 
 @validated(path=[str, PathLike])
@@ -101,8 +107,8 @@ def read_run(path: FilePath) -> Run:
 
     The name of the file tells what it is. One that ends with none of the following is in
     TREC's format: every line has six fields, set apart by blanks: query, ``Q0`` (not used),
-    document, rank (not used), score, name of the run. More words may follow, which are not
-    used. Lines that begin with ``#`` are comments.
+    document, rank (an integer, not used), score, name of the run. More words may follow,
+    which are not used. Lines that begin with ``#`` are comments.
 
     * ``.json``: a dict of dicts, as :class:`Run` takes it, or predictions that mteb has
       kept of one subset and split.
@@ -128,8 +134,8 @@ def read_run(path: FilePath) -> Run:
     ------
     ValueError
         If the file is empty or damaged, or a line has fewer than six fields, has a score
-        that is no finite number, or repeats a document of a query. The message names the
-        file and the line.
+        that is no finite number, or repeats a document of a query, or if scores seem to be
+        ranks, as where an identifier has a blank. The message names the file and the line.
 
     OSError
         If the file cannot be opened.
@@ -172,7 +178,7 @@ def _of_suffix(path, form):
             text = path.read_bytes()
             text = gzip.decompress(text) if text.startswith(_START_OF_GZIP) else text
         if plain.suffix == ".json":
-            data = json.loads(text)
+            data = _loaded(text)
             if "mteb_model_meta" in data:
                 name = data.pop("mteb_model_meta")["model_name"]
                 parts = [(subset, split) for subset in data for split in data[subset]]
@@ -183,16 +189,34 @@ def _of_suffix(path, form):
                     )
                 data = data[parts[0][0]][parts[0][1]]
         elif plain.suffix == ".jsonl":
-            data = [json.loads(line) for line in text.split(b"\n") if line.strip()]
+            data = [_loaded(line) for line in text.split(b"\n") if line.strip()]
             if data and "results" in data[0]:  # of sentence-transformers, line by query
+                asked = query_identifiers(query["query_id"] for query in data)
                 data = [
                     {"query_id": query["query_id"], **found}
                     for query in data
                     for found in query["results"]
                 ]
+                # Queries that found nothing are in the run, too
+                table, n_asked = form(data).table, len(asked)
+                rows = table.numbers + n_asked, table.documents, table.values
+                data = DocumentTable([*asked, *table.queries], *rows, table.best_first)
         return form(data, name) if form is Run else form(data)
     except (EOFError, LookupError, TypeError, ValueError, *_OF_GZIP) as error:
         raise ValueError(f"{path} cannot be read: {error}") from error
+
+
+def _loaded(text):
+    """What JSON holds; of a name that a dict has twice, json would take the last."""
+
+    def once(pairs):
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            counts = Counter(name for name, _ in pairs)
+            raise ValueError(f"{counts.most_common(1)[0][0]!r} comes twice in one dict.")
+        return found
+
+    return json.loads(text, object_pairs_hook=once)
 
 
 def _read(path, line_format, value_field, are_right, problem):
@@ -217,12 +241,16 @@ def _read(path, line_format, value_field, are_right, problem):
     """
     path = fspath(path)
     queries = defaultdict(count().__next__)
-    numbers, documents, values, lines = [], [], [], []
+    numbers, documents, ranks, values, lines = [], [], [], [], []
     name = None
     for some_lines, columns in _columns_of_lines(path, line_format):
         query, _, document, *_, last = columns
         value = _parsed_numbers(columns[value_field])
         _refuse(path, some_lines, ~are_right(value), problem, columns[value_field])
+        if value_field == 4:
+            rank = _parsed_numbers(columns[3])
+            _refuse(path, some_lines, ~are_integers(rank), _NO_RANK, columns[3])
+            ranks.append(rank)
         name = name or decoded(last[0])
         numbers.append(_as_integers(map(queries.__getitem__, query), len(query)))
         documents += decoded(b"\0".join(document)).split("\0")
@@ -231,11 +259,32 @@ def _read(path, line_format, value_field, are_right, problem):
     if name is None:
         raise ValueError(f"{path} is empty: a line must have {line_format}.")
     numbers, values, lines = map(np.concatenate, (numbers, values, lines))
+    if ranks:
+        _refuse_ranks(path, lines, numbers, np.concatenate(ranks), values)
     try:
         rows = numbers, documents, values
         return DocumentTable(map(decoded, queries), *rows, value_field == 4), name
     except RepeatedDocumentError as error:
         raise ValueError(f"{path}, line {lines[error.args[2]]}: {error}") from error
+
+
+def _refuse_ranks(path, lines, numbers, rank, score):
+    """Raise an error if the scores of each query count its lines.
+
+    Not if ranks count them backwards, as in a file that has its best lines last.
+    """
+    order = np.argsort(numbers, kind="stable")
+    rank, score, size = rank[order], score[order], np.bincount(numbers)
+    first = np.cumsum(size) - size
+
+    def is_one(column):
+        return np.maximum.reduceat(column, first) == np.minimum.reduceat(column, first)
+
+    start = score - np.arange(len(score))
+    counts = is_one(start) & np.isin(score[first], [0, 1]) & ~is_one(rank + score)
+    several = size > 1
+    if several.any() and counts[several].all():
+        _refuse(path, lines[order], np.arange(len(order)) == first[several][0], _RANKS)
 
 
 def _columns_of_lines(path, line_format):
@@ -265,6 +314,13 @@ def _columns_of_lines(path, line_format):
             texts = block.split(b"\n")[:-1]
             fields = [[] if text.startswith(b"#") else text.split() for text in texts]
             if n_fields == _FIELDS_OF_RUN:
+                has_blank = [
+                    len(every) > n_fields
+                    and b"".join(every[3:5]).isdigit()
+                    and math.isfinite(_number(every[5]))
+                    for every in fields
+                ]
+                _refuse(path, lines, has_blank, _NUMBER_AS_TAG)
                 fields = [
                     every if b"\r" in text.rstrip() else every[:n_fields]
                     for text, every in zip(texts, fields)

@@ -1,6 +1,7 @@
 """Results that mteb has kept, as a table of scores."""
 
 import json
+from collections import Counter
 from os import PathLike
 from pathlib import Path
 
@@ -29,7 +30,8 @@ def read_mteb_results(
         of which all splits count.
 
     tasks : list of str, default=None
-        Names of the tasks. None takes those that all models have.
+        Names of the tasks; files of others are not opened. None takes those that all
+        models have.
 
     subsets : list of str, default=None
         Names of the subsets that count, such as languages. None takes all of a task.
@@ -41,14 +43,17 @@ def read_mteb_results(
     scores : DataFrame of shape (n_tasks, n_models)
         Main scores, which :func:`compare_scores` takes. The score of a task is the mean
         over its subsets, as in mteb: those of the split "test", or of all splits where a
-        task has no such split. NaN where a model lacks one of the `tasks`.
+        task has no such split. Splits and subsets count that all models have that have the
+        task, of that version of its data (``dataset_revision``) which most of them have;
+        a file that names none counts with all. NaN where a model lacks one of the `tasks`.
 
     Raises
     ------
     ValueError
         If a folder has no results, a file is none of mteb's, no model has one of the
-        `tasks`, no task is common to all models, or two revisions of a model have as many
-        of the tasks. Of several revisions the one that has most of them is read.
+        `tasks`, no task is common to all models, some scores of a task are percentages and
+        others fractions, or two revisions of a model have as many of the tasks. Of several
+        revisions the one that has most of them is read.
 
     ImportError
         If pandas is not installed.
@@ -56,7 +61,8 @@ def read_mteb_results(
     Warns
     -----
     UserWarning
-        If `tasks` is None and tasks are left out that some models lack.
+        If scores are left out that some models lack: tasks, if `tasks` is None, splits,
+        subsets, or other versions of the data.
 
     See Also
     --------
@@ -82,37 +88,76 @@ def read_mteb_results(
     STS12  0.75     0.5
     """
     is_one = isinstance(results, str | PathLike) or hasattr(results, "task_results")
+    results = [results] if is_one else list(results)
     scores = {}  # by model and revision, then by task
-    for each in [results] if is_one else results:
+    for each in results:
         if hasattr(each, "task_results"):
-            column = {r.task_name: _mean(r.scores, subsets) for r in each.task_results}
-            scores[each.model_name, each.model_revision] = column
+            column = scores.setdefault((each.model_name, each.model_revision), {})
+            for result in each.task_results:
+                version = getattr(result, "dataset_revision", None)
+                column[result.task_name] = version, _by_subset(result.scores, subsets)
             continue
         metas = sorted(Path(each).rglob("model_meta.json"))
         if not metas:
             raise ValueError(f"{each} has no results of mteb: no model_meta.json is there.")
         for meta in metas:
             files = sorted(set(meta.parent.glob("*.json")) - {meta})
-            column = {file.stem: _score(file, subsets) for file in files}
+            files = [f for f in files if tasks is None or f.stem in set(tasks)]
+            column = {file.stem: _of_file(file, subsets) for file in files}
             scores[_read(meta)["name"], str(meta.parent)] = column
-    frame = import_pandas().DataFrame(scores).sort_index().rename_axis("task")
-    if tasks is not None:
-        frame = frame.reindex(dict.fromkeys(tasks))
-        unknown = frame.index[frame.isna().all(axis=1)]
-        if len(unknown):
-            raise ValueError(f"no model has {', '.join(map(str, unknown[:3]))}.")
+
+    known = {task for column in scores.values() for task, of in column.items() if of[1]}
+    names = sorted(known) if tasks is None else list(dict.fromkeys(tasks))
+    unknown = [task for task in names if task not in known]
+    if unknown:
+        raise ValueError(f"no model has {', '.join(map(str, unknown[:3]))}.")
 
     # Of each model the revision that has most tasks
-    chosen = []
-    for model, n_tasks in frame.notna().sum().groupby(level=0, sort=False):
-        most = n_tasks.index[n_tasks == n_tasks.max()].tolist()
+    n_tasks = {
+        key: sum(bool(column[task][1]) for task in names if task in column)
+        for key, column in scores.items()
+    }
+    chosen = {}
+    for model in dict.fromkeys(model for model, _ in scores):
+        of_model = {key[1]: n for key, n in n_tasks.items() if key[0] == model}
+        most = [revision for revision, n in of_model.items() if n == max(of_model.values())]
         if len(most) > 1:
             raise ValueError(
-                f"{len(most)} revisions of {model} have {n_tasks.max()} of the tasks: "
-                f"{', '.join(str(revision) for _, revision in most)}. Pass one of them."
+                f"{len(most)} revisions of {model} have {of_model[most[0]]} of the tasks: "
+                f"{', '.join(map(str, most))}. Pass one of them."
             )
-        chosen += most
-    frame = frame[chosen].set_axis([model for model, _ in chosen], axis=1)
+        chosen[model] = scores[model, most[0]]
+
+    # Of each task what is common to all models that have it
+    only_test = not all(hasattr(each, "task_results") for each in results)
+    rows, in_part, versions = {}, [], []
+    for task in names:
+        found = {m: column[task] for m, column in chosen.items() if task in column}
+        counts = Counter(version for version, of in found.values() if of and version)
+        usual = {None, *dict(counts.most_common(1))}
+        found = {m: of for m, (version, of) in found.items() if of and version in usual}
+        cells = list(map(set, found.values()))
+        tests = [{cell for cell in of if cell[0] == "test"} for of in cells]
+        cells = tests if only_test and all(tests) else cells
+        common = sorted(set.intersection(*cells)) if cells else []
+        versions += [task] * (len(counts) > 1)
+        in_part += [task] * any(len(of) > len(common) for of in cells)
+        table = np.array([[of[cell] for cell in common] for of in found.values()])
+        are_large = [np.abs(row).max(initial=0) > 1 for row in table]
+        if any(are_large) and not all(are_large):
+            raise ValueError(
+                f"of {task} {list(found)[np.argmax(are_large)]} has percentages, and "
+                f"{list(found)[np.argmin(are_large)]} fractions: divide by 100."
+            )
+        rows[task] = dict(zip(found, table.mean(axis=1))) if common else {}
+    frame = import_pandas().DataFrame(rows, index=list(chosen), dtype=float).T
+    frame = frame.rename_axis("task")
+    for some, what in ((in_part, "splits or subsets"), (versions, "versions of the data")):
+        if some:
+            warn_caller(
+                f"of {', '.join(some[:3])}{' and others' * (len(some) > 3)} {what} are "
+                "left out that some models lack.",
+            )
     if tasks is not None:
         return frame
 
@@ -128,11 +173,11 @@ def read_mteb_results(
     return common
 
 
-def _score(path, subsets):
-    """Score of a file of a task, or an error that names the file."""
+def _of_file(path, subsets):
+    """Version of the data and scores of a task, or an error that names the file."""
     try:
-        scores = _read(path)["scores"]
-        return _mean({"test": scores["test"]} if "test" in scores else scores, subsets)
+        content = _read(path)
+        return content.get("dataset_revision"), _by_subset(content["scores"], subsets)
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         raise ValueError(f"{path} is no file of a task's scores: {error!r}.") from error
 
@@ -141,9 +186,12 @@ def _read(path):
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def _mean(splits, subsets):
-    """Mean main score over the subsets that count; NaN without one."""
-    entries = [entry for split in splits.values() for entry in split]
-    counted = [e for e in entries if subsets is None or e["hf_subset"] in subsets]
-    values = np.array([entry["main_score"] for entry in counted], dtype=float)
-    return values.mean() if len(values) else np.nan
+def _by_subset(splits, subsets):
+    """Main scores of the subsets that count, by split and subset; none that is NaN."""
+    found = {}
+    for split, entries in splits.items():
+        for entry in entries:
+            subset, score = entry["hf_subset"], np.float64(entry["main_score"])
+            if score == score and (subsets is None or subset in subsets):
+                found[split, subset] = score
+    return found

@@ -42,7 +42,8 @@ def html_report(comparison):
         frame[columns] = frame[columns].map(p_value_text, na_action="ignore")
     many, sections = len(names) > MOST_IN_TIERS, []
     for measure in comparison.measures:
-        means = runs.loc[measure].sort_values("mean", ascending=False, kind="stable")
+        by_mean = {"by": "mean", "ascending": not comparison.greater_is_better}
+        means = runs.loc[measure].sort_values(**by_mean, kind="stable")
         # Letters of many systems fail, and without ties there is nothing to tell of them
         dropped = ["tiers"] if many else []
         dropped += [] if (means["worst"] != means["best"]).any() else _BY_TIES

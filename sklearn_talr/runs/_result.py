@@ -34,7 +34,8 @@ class RunEvaluation:
         Mean, least and greatest value over all orders of tied documents.
 
     trec_eval : ndarray of shape (n_queries, n_measures)
-        Values of the one order that trec_eval takes: ties by descending identifier.
+        Values of the one order that trec_eval takes: scores of 32 bits, and ties by
+        descending identifier.
 
     tie_variance : ndarray of shape (n_queries, n_measures), default=None
         Variance of each value over orders of tied documents, if `n_orders` of
@@ -74,8 +75,12 @@ class RunEvaluation:
 
     @property
     def moved(self) -> dict[str, float]:
-        """Share of the queries whose value ties could move, as a dict by measure."""
-        moves = self.best - self.worst > ROUNDING
+        """Share of the queries whose value ties could move, as a dict by measure.
+
+        The ties of trec_eval, which keeps 32 bits of a score, count as well.
+        """
+        highest = np.maximum(self.best, self.trec_eval)
+        moves = highest - np.minimum(self.worst, self.trec_eval) > ROUNDING
         return dict(zip(self.measures, moves.mean(axis=0).tolist()))
 
     @validated(

@@ -1,18 +1,25 @@
 """Tables of scores: rows are queries or tasks, columns systems, or all is in one column."""
 
+import re
+
 import numpy as np
 
+from .._arrays import refuse_masked
 from .._compat import StrOptions, validated
 from .._progress import warn_caller
 from .._types import Any, Column, Literal, Seed
+from ..measures._base import MEASURES
 from ._comparison import OPTIONS, RunComparison, compare_evaluations
-from ._data import QUERY
+from ._data import QUERY, one_of, without_splits
 from ._result import RunEvaluation, import_pandas
 
 _QUERY = *QUERY, "query", "topic", "task", "task_name", "dataset"
 _SYSTEM = "system", "run", "model", "model_name", "name"
+_ROWS_ARE_SYSTEMS = "system", "model", "model_name"
 _VALUE = "value", "score", "main_score"
 _MEASURE = "measure", "metric"
+_INDEX = re.compile(r"Unnamed: \d+")  # which pandas has saved
+_RANK = re.compile(r"rank(ing)?( *\(.*\))?", re.IGNORECASE)
 _MOST_NAMED = 3  # missing cells
 
 
@@ -27,6 +34,7 @@ def compare_scores(
     test: Literal["randomization", "bootstrap", "t", "wilcoxon"] = "randomization",
     adjust: Literal["auto", "max-t", "holm", "bh"] = "auto",
     alpha: float = 0.05,
+    greater_is_better: bool = True,
     groups: Any = None,
     stratify: Column = None,
     missing: Literal["raise", "drop"] = "raise",
@@ -41,15 +49,20 @@ def compare_scores(
     Parameters
     ----------
     scores : DataFrame or dict
-        One of these forms:
+        One of these forms, also as a table of Arrow or polars:
 
         * Rows are queries or tasks, columns systems. A column named ``query_id``,
           ``query``, ``topic``, ``task`` or the like, or one column of text, has the names
-          of the rows; else the index has. The measure is called "score".
+          of the rows; else the index has. The measure is called "score". Ranks, and
+          columns of bool beside others, are left out.
         * A dict of columns, one for each system.
+        * Columns of two levels, measure and system.
+        * Rows are systems, which a column of text or the index ``model``, ``system`` or
+          ``model_name`` tells, and columns tasks. The table is turned.
         * A long table with a row for each score: columns ``query_id`` (or another name as
           above), ``system`` (or ``run``, ``model``, ``model_name``, ``name``), ``value``
-          (or ``score``, ``main_score``) and perhaps ``measure`` (or ``metric``).
+          (or ``score``, ``main_score``) and perhaps ``measure`` (or ``metric``). Without a
+          column of values every column of numbers is one, and its name is the measure.
 
     test : {"randomization", "bootstrap", "t", "wilcoxon"}, default="randomization"
         The paired test; see :func:`~sklearn_talr.inference.paired_test`.
@@ -61,6 +74,9 @@ def compare_scores(
     alpha : float, default=0.05
         Level of the tests. The intervals have the confidence level ``1 - alpha``. Above 0
         and below 1.
+
+    greater_is_better : bool, default=True
+        Set it to False where the least mean is the best, as of seconds and errors.
 
     groups : str or array-like of shape (n_rows,), default=None
         Label of each row's group, for rows that are not independent, such as queries of
@@ -93,7 +109,8 @@ def compare_scores(
     ------
     ValueError
         If there are fewer than two systems, a cell is missing, infinite or no number, a
-        long table has two values of one cell, or labels are not one for each row.
+        long table has two values of one cell, two columns have one name, nobody knows what
+        a column or a level is, or labels are not one for each row.
 
     ImportError
         If pandas is not installed.
@@ -101,7 +118,8 @@ def compare_scores(
     Warns
     -----
     UserWarning
-        If rows were left out, or `test` with `adjust` could separate no pair.
+        If rows or columns were left out, the table was turned, or `test` with `adjust`
+        could separate no pair.
 
     See Also
     --------
@@ -126,15 +144,15 @@ def compare_scores(
     """
     labels = {"groups": groups, "stratify": stratify}
     evaluations, stratify = evaluations_of_scores(scores, missing, **labels)
-    return compare_evaluations(
-        evaluations, test, adjust, alpha, stratify, n_resamples, random_state
-    )
+    options = alpha, greater_is_better, stratify, n_resamples, random_state
+    return compare_evaluations(evaluations, test, adjust, *options)
 
 
 def evaluations_of_scores(scores, missing, groups=None, stratify=None):
     """Evaluations of the systems of a table, and the stratum of each of their rows."""
     frame, groups = _by_measure_and_system(scores, groups)
     pd, labels = import_pandas(), {"groups": groups, "stratify": stratify}
+    refuse_masked(**labels)
     for name, given in labels.items():
         if given is not None and np.shape(given) != (len(frame),):
             raise ValueError(
@@ -182,18 +200,50 @@ def evaluations_of_scores(scores, missing, groups=None, stratify=None):
 def _by_measure_and_system(scores, groups):
     """The table by query, with columns of a measure and a system each, and its groups."""
     pd = import_pandas()
+    scores = without_splits(scores, "compare_scores")
+    if not isinstance(scores, pd.DataFrame) and hasattr(scores, "to_numpy"):
+        names = getattr(scores, "columns", None)  # of polars
+        scores = scores if names is None else {n: scores[n].to_numpy() for n in names}
     frame = pd.DataFrame(scores)
+    repeated = list(frame.columns[frame.columns.duplicated(keep=False)])
+    if repeated:
+        raise ValueError(
+            f"columns of one name: {repeated}. Rename them, or leave out some."
+        )
+    if frame.columns.nlevels > 1:
+        return _of_two_levels(frame), groups
+    known = {*_QUERY, *_SYSTEM, *_MEASURE}
+    named = [name for name in frame.index.names if _plain(name) in known]
+    frame = frame.reset_index(named) if named else frame
     has_groups = isinstance(groups, str)
     if has_groups and groups not in frame:
         raise ValueError(f"groups must name a column of scores, got {groups!r}.")
     columns = frame.columns.drop(groups) if has_groups else frame.columns
-    query, system, value, measure = (
-        next((name for name in names if name in columns), None)
-        for names in (_QUERY, _SYSTEM, _VALUE, _MEASURE)
+    plain = {_plain(name): name for name in columns[::-1]}
+    are_numbers = frame.dtypes.map(pd.api.types.is_numeric_dtype)
+    texts = [name for name in plain if not are_numbers[plain[name]]]
+    query, measure = (next(filter(plain.get, names), None) for names in (_QUERY, _MEASURE))
+    value, system = one_of(_VALUE, plain), one_of(_SYSTEM, texts) or one_of(_SYSTEM, plain)
+    has_names, may_turn = system in texts, system in _ROWS_ARE_SYSTEMS and not has_groups
+    query, system, value, measure = map(plain.get, (query, system, value, measure))
+    index = [groups, query] if has_groups else [query]
+    is_long = None not in (query, system) and (
+        value is not None or has_names or frame.duplicated(index).any()
     )
-    if None not in (query, system, value):
+    if value is None or not is_long:
+        scored = columns[are_numbers[columns]].difference([*index, system], sort=False)
+        frame = frame.drop(columns=_no_scores(frame[scored]))
+    if is_long and value is None:
+        values = [name for name in scored if name in frame]
+        if measure or not values:
+            raise ValueError(
+                "a long table of scores has a column 'value', 'score' or 'main_score', got "
+                f"{list(columns)}: rename that of the scores."
+            )
+        value, measure = "value", "measure"
+        frame = frame.melt([*index, system], values, measure, value)
+    if is_long:
         frame = frame if measure else frame.assign(measure="score")
-        index = [groups, query] if has_groups else [query]
         key = [*index, measure or "measure", system]
         repeated = frame[frame.duplicated(key)]
         if len(repeated):
@@ -205,13 +255,62 @@ def _by_measure_and_system(scores, groups):
         rows = frame.set_index(index).index.unique()
         groups = rows.get_level_values(0) if has_groups else groups
         return table.reindex(index=rows, columns=columns), groups
+    if has_names and not (may_turn and frame[system].is_unique):
+        raise ValueError(
+            f"the column {system!r} may name queries or systems, each once. Rename it to "
+            "'query_id'; or, if each row is a system, turn the table by "
+            f"scores.set_index({system!r}).T."
+        )
+    if has_names:
+        frame = frame.set_index(system).T
+        warn_caller(
+            f"rows are systems, as the column {system!r} says: the table is turned. Its "
+            f"tasks are {', '.join(map(str, frame.index))}; leave out what is no score."
+        )
     groups = frame.pop(groups) if has_groups else groups
-    if query is None:
-        texts = frame.columns[~frame.dtypes.map(pd.api.types.is_numeric_dtype)]
-        query = texts[0] if len(texts) == 1 and frame[texts[0]].is_unique else None
+    if query is None and len(texts) == 1 and not has_names:
+        query = plain[texts[0]] if frame[plain[texts[0]]].is_unique else None
     frame = frame if query is None else frame.set_index(query)
     columns = pd.MultiIndex.from_product([["score"], frame.columns])
     return frame.set_axis(columns, axis=1), groups
+
+
+def _plain(name):
+    return str(name).strip().lower().replace(" ", "_")
+
+
+def _no_scores(numbers):
+    """Saved indexes, ranks, and truth values beside numbers; the last two are told."""
+    are_bool = [dtype.kind == "b" for dtype in numbers.dtypes]
+    told = [
+        name
+        for name, is_bool in zip(numbers, are_bool)
+        if _RANK.fullmatch(str(name)) or (is_bool and not all(are_bool))
+    ]
+    if told:
+        names = ", ".join(map(repr, told))
+        warn_caller(f"ranks and truth values are no scores and are left out: {names}.")
+    return told + [name for name in numbers if _INDEX.fullmatch(str(name))]
+
+
+def _of_two_levels(frame):
+    """A table whose columns are systems of measures, the measure first."""
+    names = list(map(_plain, frame.columns.names))
+    levels = [frame.columns.unique(level) for level in (0, 1)]
+    are_measures = [
+        name in _MEASURE
+        or other in _SYSTEM
+        or all(re.split("[@(]", str(each))[0] in MEASURES for each in level)
+        for name, other, level in zip(names, names[::-1], levels)
+    ]
+    if len(names) > 2 or sum(are_measures) != 1:
+        raise ValueError(
+            "columns of several levels must be measure and system, and say which is which: "
+            "scores.columns.names = ['measure', 'system']."
+        )
+    if are_measures[1]:
+        frame, levels = frame.swaplevel(axis=1), levels[::-1]
+    return frame.reindex(columns=import_pandas().MultiIndex.from_product(levels))
 
 
 def _refuse_cells(frame, are_wrong, kind, advice=""):

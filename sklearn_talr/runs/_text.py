@@ -108,9 +108,10 @@ def comparison_records(comparison):
 
 def _behind_first(comparison, number):
     """How far runs are behind the best: difference, its interval, adjusted p-value."""
-    first, pairs = comparison.means[:, number].argmax(), np.array(comparison.pairs)
+    first, pairs = comparison.best_first[0, number], np.array(comparison.pairs)
     with_first = (pairs == first).any(axis=1)
-    sign = np.where(pairs[with_first, 0] == first, 1.0, -1.0)
+    is_ahead = (pairs[with_first, 0] == first) == comparison.greater_is_better
+    sign = np.where(is_ahead, 1.0, -1.0)
     difference, low, high, p_value = (
         getattr(comparison, name)[with_first, number]
         for name in ("difference", "low", "high", "adjusted_p_value")
@@ -147,7 +148,8 @@ def comparison_text(comparison):
     for measure, of_measure in of_measures:
         # Means of the runs, the best first. Their intervals mislead where queries vary
         # more than systems, so of many runs differences to the first are shown
-        of_measure = sorted(of_measure, key=itemgetter("mean"), reverse=True)
+        of_measure = list(of_measure)
+        of_measure.sort(key=itemgetter("mean"), reverse=comparison.greater_is_better)
         columns = {"": "{run}", "mean": "{mean:.4f}"}
         if many:
             columns["behind the first"] = "{behind:.4f}"
@@ -190,7 +192,7 @@ def undone_by_ties(comparison):
     found = []
     for pair, measure in np.argwhere(comparison.depends_on_ties).tolist():
         better, other = (comparison.names[run] for run in comparison.pairs[pair])
-        if comparison.difference[pair, measure] < 0:
+        if (comparison.difference[pair, measure] < 0) == comparison.greater_is_better:
             better, other = other, better
         found.append((better, other, comparison.measures[measure]))
     return found

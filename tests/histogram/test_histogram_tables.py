@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from sklearn_talr.histogram import HammingHistogram, RankingHistogram
+from sklearn_talr.histogram import HammingHistogram, RankingHistogram, hamming_histogram
+from sklearn_talr.measures import AP
 
 
 @pytest.mark.parametrize(
@@ -115,3 +116,18 @@ def test_a_table_of_scores_has_a_column_for_each_tie():
 def test_bad_scores_are_refused(y_true, y_score, message):
     with pytest.raises(ValueError, match=message):
         RankingHistogram.from_scores(y_true, y_score)
+
+
+def test_masks_are_not_lost():
+    counts, codes = np.ma.ones((1, 2, 2), dtype=int), np.ma.zeros((2, 3), dtype=int)
+    counts[0, 0, 1] = codes[1, 1] = np.ma.masked
+    plain, weights = np.zeros((2, 3), dtype=int), np.ma.masked_array([1.0], [True])
+    for call, name in (
+        (lambda: RankingHistogram(counts, [0, 1]), "counts"),
+        (lambda: RankingHistogram(counts.data, np.ma.masked_equal([0, 1], 1)), "levels"),
+        (lambda: hamming_histogram(codes, plain, "auto", [0, 1], [0, 1]), "query_codes"),
+        (lambda: HammingHistogram.from_pairs(plain, codes, [0, 1]), "second_codes"),
+        (lambda: AP.score([[1, 0]], [[0.5, 0.25]], sample_weight=weights), "sample_weight"),
+    ):
+        with pytest.raises(ValueError, match=f"{name} has masked entries"):
+            call()

@@ -1,5 +1,6 @@
 """Adjusted p-values and tiers against slow definitions."""
 
+import tracemalloc
 from itertools import combinations
 
 import numpy as np
@@ -103,6 +104,34 @@ def test_max_t_is_that_of_a_slow_bootstrap(n_strata):
     assert wanted.min() < 0.1 < 0.5 < wanted.max()
 
 
+@pytest.mark.parametrize("n_systems", [4, 12])
+def test_max_t_does_not_depend_on_the_order_of_systems(n_systems):
+    """Few rows of 0 and 1 have statistics that tie, and samples without spread."""
+    first, second = np.transpose(list(combinations(range(n_systems), 2)))
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        values = rng.integers(0, 2, (rng.integers(3, 9), n_systems)).astype(float)
+        strata, found = make_strata(None, len(values)), []
+        for order in (np.arange(n_systems), rng.permutation(n_systems)):
+            differences = values[:, order[first]] - values[:, order[second]]
+            samples = strata, 200, np.random.RandomState(0)
+            adjusted = np.zeros((n_systems, n_systems))
+            p_value = max_t_p_values([differences], *samples)[0]
+            adjusted[order[first], order[second]] = p_value
+            found.append(np.maximum(adjusted, adjusted.T))
+        assert_allclose(*found, rtol=1e-12)
+
+
+def test_many_rows_are_compared_in_bounded_memory():
+    differences = np.random.default_rng(0).normal(size=(20_000, 3))
+    tracemalloc.start()
+    samples = make_strata(None, 20_000), 5_000, np.random.RandomState(0)
+    max_t_p_values([differences], *samples)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 300e6
+
+
 @pytest.mark.slow
 def test_max_t_holds_its_level_where_holms_method_does_not(trec_8):
     """Twenty systems of one mean in 25 skewed queries of TREC-8."""
@@ -113,7 +142,7 @@ def test_max_t_holds_its_level_where_holms_method_does_not(trec_8):
         systems = trec_8[:, rng.choice(129, 20, replace=False)]
         values = (systems - systems.mean(axis=0))[rng.integers(50, size=25)]
         differences = values[:, first] - values[:, second]
-        p_value, *_ = p_values("randomization", differences, strata, 0, None)
+        p_value, *_ = p_values("randomization", differences, strata, 1000, random_state)
         by_max_t = max_t_p_values([differences], strata, 1000, random_state)
         by_holm = adjust_holm(p_value[:, None])
         n_false += [(each <= 0.05).any() for each in (by_max_t, by_holm)]

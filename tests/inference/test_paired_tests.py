@@ -2,6 +2,7 @@
 
 import tracemalloc
 from itertools import product
+from math import comb
 
 import numpy as np
 import pytest
@@ -83,6 +84,52 @@ def test_the_saddlepoint_is_close_to_the_share_of_all_patterns(kind, n, median, 
     error = np.abs(found / wanted - 1)
     assert np.median(error) < median
     assert error.max() < most
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    n_large=st.integers(2, 40),
+    n_small=st.integers(19, 60),
+    ratio=st.sampled_from([0.003, 0.01, 0.1, 1 / 3]),
+    data=st.data(),
+)
+def test_of_two_sizes_all_patterns_are_counted(n_large, n_small, ratio, data):
+    """By products of binomials; the saddlepoint may be off by a factor of three."""
+    minus = data.draw(st.integers(0, n_large)), data.draw(st.integers(0, n_small))
+    sizes = np.repeat([1.0, ratio], [n_large, n_small])
+    sizes[: minus[0]] *= -1
+    sizes[n_large : n_large + minus[1]] *= -1
+    total = abs(sizes.sum())
+    n_reaching = sum(
+        comb(n_large, a) * comb(n_small, b)
+        for a in range(n_large + 1)
+        for b in range(n_small + 1)
+        if abs(2 * a - n_large + ratio * (2 * b - n_small)) >= total - 1e-9
+    )
+    found = paired_test(sizes, 0 * sizes)
+    assert found.is_exact
+    assert found.p_value == pytest.approx(n_reaching / 2 ** len(sizes), rel=1e-9)
+    assert found.n_resamples == (2 ** len(sizes) if len(sizes) < 63 else 0)
+
+
+@pytest.mark.parametrize("spread", [0, 0.1])
+def test_where_sums_clump_patterns_are_drawn(spread):
+    """Some large differences among many small ones, of which no two are equal."""
+    rng, ratios = np.random.default_rng(0), []
+    for _ in range(60):
+        n_large = rng.integers(3, 12)
+        large = rng.choice([-1, 1], n_large, p=[0.2, 0.8]) * rng.normal(1, spread, n_large)
+        small = rng.normal(scale=10 ** rng.uniform(-2.5, -1), size=22 - n_large)
+        differences = rng.permutation(np.append(large, small))
+        found = paired_test(differences, np.zeros(22))
+        assert found.n_resamples == (2**22 if found.is_exact else 10_000)
+        ratios.append(found.p_value / enumerated(differences))
+        again = paired_test(0 * differences, rng.permutation(differences))
+        assert again.p_value == pytest.approx(found.p_value, rel=1e-9)
+    assert 0.85 < min(ratios) < max(ratios) < 1.15
+    few = paired_test(differences, np.zeros(22), n_resamples=100, random_state=1)
+    assert few.n_resamples == 100
+    assert few.p_value == pytest.approx(found.p_value, rel=0.5)
 
 
 @pytest.mark.parametrize(
@@ -282,6 +329,7 @@ def test_columns_are_tested_each_for_itself():
         (([0.1, np.inf], [0.1, 0.2]), "first contains infinity"),
         (([0.1], [np.nan]), "second contains NaN"),
         (([[[0.1]]], [[[0.2]]]), "dim 3"),
+        ((np.ma.masked_array([0.1], [True]), [0.2]), "first has masked entries"),
     ],
 )
 def test_wrong_values_are_refused(arguments, message):
@@ -299,3 +347,15 @@ def test_arrays_of_other_libraries_are_taken():
     assert isinstance(found.difference, float)
     assert mean_interval(given) == mean_interval(values)
     assert n_queries_to_separate(given, 0.1) == n_queries_to_separate(values, 0.1)
+
+
+def test_masks_are_not_lost():
+    values = np.ma.masked_array([0.5, 0.25, 0.75], [False, True, False])
+    for call, name in (
+        (lambda: mean_interval(values), "values"),
+        (lambda: mean_interval([1.0, 2.0, 3.0], stratify=values), "stratify"),
+        (lambda: n_queries_to_separate(values, 0.1), "differences"),
+    ):
+        with pytest.raises(ValueError, match=f"{name} has masked entries"):
+            call()
+    assert paired_test(values.data, values[::-1].copy().filled(0.25)).p_value == 1

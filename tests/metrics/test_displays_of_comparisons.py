@@ -81,7 +81,7 @@ def test_bars_are_differences_from_gain_to_loss(compared):
     title = display.ax_.get_title(loc="left")
     assert title.splitlines() == [
         "best minus middle",
-        f"better in {(lowest >= 0).sum()}, worse in {(highest <= 0).sum()}, "
+        f"higher in {(lowest >= 0).sum()}, lower in {(highest <= 0).sum()}, "
         f"ties decide {crosses.sum()}",
     ]
 

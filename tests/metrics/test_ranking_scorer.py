@@ -7,11 +7,17 @@ from numpy.testing import assert_allclose
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_validate
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
 from sklearn_talr.measures import nDCG
-from sklearn_talr.metrics import make_ranking_scorer, tie_aware_ndcg_score
+from sklearn_talr.metrics import (
+    make_ranking_scorer,
+    tie_aware_average_precision_score,
+    tie_aware_ndcg_score,
+)
 from sklearn_talr.svm import RankingSVC
 
 
@@ -91,6 +97,25 @@ def test_scores_of_any_estimator(name, queries):
         expected = tie_aware_ndcg_score(binary[test], score(X[test]), groups=groups[test])
         assert_allclose(value, expected)
     assert_allclose(result["test_hit"], 1)
+
+
+@pytest.mark.parametrize("model", [GaussianNB(), DecisionTreeClassifier(max_depth=4)])
+def test_classifiers_rank_by_the_probability_of_the_positive_class(model, queries):
+    """Classes 0 and 1, by which they would rank otherwise, tie most of the items."""
+    X, y, groups = queries
+    model = make_pipeline(StandardScaler(), model).fit(X, 3 * (y > 1))
+    found = make_ranking_scorer("AP")(model, X, 3 * (y > 1), groups=groups)
+    probability = model.predict_proba(X)[:, 1]
+    ranked = tie_aware_average_precision_score(y > 1, probability, groups=groups)
+    assert (
+        found
+        == ranked
+        > 0.05 + tie_aware_average_precision_score(y > 1, model.predict(X), groups=groups)
+    )
+    one_class = DecisionTreeClassifier().fit(X, np.zeros(len(X)))
+    assert make_ranking_scorer("P@3")(one_class, X, y, groups=groups) < 1
+    with pytest.raises(ValueError, match=r"tells 4 classes apart\. Fit it to y > 0, or a"):
+        make_ranking_scorer()(model.fit(X, y), X, y, groups=groups)
 
 
 def test_without_groups_the_scorer_says_how_to_get_them(queries):

@@ -256,3 +256,17 @@ def test_bad_input_names_the_argument(y_true, y_score, message):
     for score in SCORES.values():
         with pytest.raises(ValueError, match=message):
             score(y_true, y_score)
+
+
+@each_metric
+def test_columns_are_not_queries_of_one_item(metric):
+    """Whatever the scores, the value of such a query would be 1."""
+    grades, scores = pd.DataFrame({"y": Y_TRUE[2]}), pd.DataFrame({"s": Y_SCORE[2]})
+    for score in (SCORES[metric], RankingHistogram.from_scores):
+        with pytest.raises(ValueError, match=r"4 queries, .*pass y_true\.T and y_score\.T"):
+            score(grades, scores)
+    found = SCORES[metric](grades.T, scores.T)
+    assert found == SCORES[metric](Y_TRUE[2:], Y_SCORE[2:])
+    assert np.isfinite(SCORES[metric]([[1]], [[0.5]]))
+    with pytest.raises(ValueError, match="more than 1 document"):
+        ndcg_score(grades, scores)

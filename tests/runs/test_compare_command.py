@@ -45,6 +45,10 @@ def test_it_prints_the_tables(files, capsys):
     assert main(["compare", *files, "-m", *MEASURES, *options]) == 0
     wanted = compared(files, test="wilcoxon", alpha=0.01)
     assert capsys.readouterr().out.strip() == str(wanted)
+    assert main(["compare", *files, "-m", *MEASURES, "--lower-is-better"]) == 0
+    wanted = compared(files, greater_is_better=False)
+    assert capsys.readouterr().out.strip() == str(wanted)
+    assert wanted.best_first[0].tolist() != compared(files).best_first[0].tolist()
     options = "--adjust", "max-t", "--n-resamples", "500", "--seed", "3"
     assert main(["compare", *files, "-m", *MEASURES, *options]) == 0
     wanted = compared(files, adjust="max-t", n_resamples=500, random_state=3)

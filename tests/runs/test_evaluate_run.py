@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from measure_cases import named
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sklearn_talr.measures import nDCG
+from sklearn_talr.measures import DCG, nDCG
 from sklearn_talr.runs import evaluate_run
 
 NAMES = list(run_cases.MEASURES)
@@ -216,10 +216,60 @@ def test_swapped_arguments_are_suspected(tmp_path):
         evaluate_run(run, qrels)
     evaluate_run(qrels, run)
     evaluate_run(qrels, {query: dict.fromkeys(docs, 1) for query, docs in run.items()})
-    with pytest.raises(ValueError, match="swapped"):
+    with pytest.raises(
+        ValueError, match=r"AP takes integers as relevance, got 0\.5.*swapped"
+    ):
         evaluate_run({"q1": {"d1": 0.5}}, qrels)
+    with pytest.warns(UserWarning, match="qrels.*run.*swapped"):
+        evaluate_run({"q1": {"d1": 0.5}}, qrels, "nDCG")
     paths = [tmp_path / name for name in ("qrels", "run")]
     paths[0].write_text("q1 0 d1 1\n")
     paths[1].write_text("q1 Q0 d1 1 2.5 system\n")
     with pytest.raises(ValueError, match=r"line 1.*swapped"):
         evaluate_run(*reversed(paths))
+
+
+def test_real_gains_are_those_of_arrays():
+    rng = np.random.default_rng(0)
+    gains, scores = rng.beta(1, 1, (9, 6)), rng.integers(0, 4, (9, 6)) / 4
+    gains[:, 0] = 0
+    as_dicts = [
+        {f"q{q}": dict(zip("abcdef", row)) for q, row in enumerate(table.tolist())}
+        for table in (gains, scores)
+    ]
+    measures = [each @ k for each in (nDCG, DCG) for k in (3, 6)]
+    found = evaluate_run(*as_dicts, measures).expected
+    wanted = [m(dcg="log2").score(gains, scores, average=False) for m in measures]
+    assert_allclose(found, np.transpose(wanted), rtol=1e-12)
+    for name in ("P@3", "ERR", "RBP", "nDCG(dcg='exp-log2')"):
+        with pytest.raises(ValueError, match="takes integers as relevance, got"):
+            evaluate_run(*as_dicts, ["nDCG", name])
+
+
+def test_a_run_without_queries_is_told_in_a_sentence():
+    with pytest.raises(ValueError, match=r"of the run are none, those .* 'q1'\."):
+        evaluate_run({"q1": {"d": 1}}, {})
+
+
+def test_queries_that_find_themselves_are_told_of():
+    qrels = {"a": {"b": 1}, "b": {"c": 1}, "c": {"a": 1}}
+    run = {q: {d: float(q == d) for d in "abc"} for q in "abc"}
+    with pytest.warns(UserWarning, match=r"every query finds first .* if d != q") as caught:
+        evaluate_run(qrels, run)
+    assert caught[0].filename == __file__
+    kept = {q: {d: s for d, s in found.items() if d != q} for q, found in run.items()}
+    assert evaluate_run(qrels, kept, "RR").means["RR"]["expected"] == 0.75
+    # Judged, only one, not the first of one query: nothing is told
+    evaluate_run({q: {**judged, q: 1} for q, judged in qrels.items()}, run)
+    evaluate_run(qrels, {"a": run["a"]})
+    evaluate_run(qrels, {**run, "c": {"a": 2.0, "c": 1.0}})
+    with pytest.warns(UserWarning, match="every query finds first"):  # tied for it
+        evaluate_run(qrels, {**run, "c": {"a": 1.0, "c": 1.0}, "d": {}})
+
+
+def test_scores_beyond_32_bits_are_tied_for_trec_eval_alone():
+    run = {"q": {"a": 1_700_000_001.0, "b": 1_700_000_000.0, "c": 0.5}, "r": {"d": 1.0}}
+    result = evaluate_run({"q": {"a": 1}, "r": {"d": 1}}, run, "RR")
+    for column, value in zip(COLUMNS, (1, 1, 1, 0.5)):
+        assert_array_equal(getattr(result, column)[:, 0], [value, 1])
+    assert result.moved == {"RR": 0.5}

@@ -107,8 +107,11 @@ def read_slowly(content):
             continue
         has_lines = len(fields) > 6 and b"\r" in line.rstrip()
         is_whole = len(fields) >= 6 and not has_lines
-        score = as_float(fields[4].decode("latin-1")) if is_whole else math.nan
-        if b"\0" in line or not math.isfinite(score):
+        words = [field.decode("latin-1") for field in fields[3:6]]
+        rank, score, tag = map(as_float, words) if is_whole else [math.nan] * 3
+        if len(fields) > 6 and "".join(words[:2]).isdecimal() and math.isfinite(tag):
+            rank = math.nan  # a blank in an identifier
+        if b"\0" in line or not (math.isfinite(score) and rank == rank // 1):
             wrong.add(number)
             continue
         query, document = (fields[i].decode("utf-8", "surrogateescape") for i in (0, 2))
@@ -131,6 +134,7 @@ def random_line(rng):
 
     fields = [word() for _ in range(rng.choice([6] * 20 + [5, 7, 0]))]
     if len(fields) > 4:
+        fields[3] = rng.choice([b"1", b"02", b"3.0", b"-1"] * 40 + [b"2.5", word()])
         fields[4] = rng.choice(NUMBERS[:3] * 40 + NUMBERS)
     line = b"".join(rng.choice(BLANKS) + field for field in fields)
     return line[1:] + rng.choice(ENDS)
@@ -163,6 +167,10 @@ def test_any_bytes_are_read_by_the_definition_or_refused_with_their_line(n_lines
         (RUN + "q2 Q0 d2 3\n", "line 4 has 4 fields instead of 6"),
         ("# a b c d e\n" + RUN + "q2 Q0 d2 3 1.0\n", "line 5 has 5 fields instead of 6"),
         (QRELS, "line 1 has 4 fields instead of 6"),
+        (RUN + "q2 Q0 my d 3 2.5 mine\n", "line 4: rank 'd' is no integer.*a blank"),
+        (RUN + "q2 Q0 d 3 1 2.5 mine\n", "line 4: the sixth of more .* a blank"),
+        (RUN + "q 2 Q0 d 3 2.5 mine\n", "line 4: rank 'd' is no integer"),
+        (RUN + "q2 Q0 d2 2.5 3 mine\n", "line 4: rank '2.5' is no integer.*before the"),
         (RUN + "q2 Q0 d2 3 nan mine\n", "line 4: score 'nan' is no finite number"),
         (RUN + "\nq2 Q0 d2 3 high mine\n", "line 5: score 'high' is no finite number"),
         (RUN + "q2 Q0 d2 3 -inf mine\n", "line 4: score '-inf' is no finite number"),
@@ -208,6 +216,26 @@ def test_bad_qrels_are_refused_with_their_line(text, message, tmp_path):
     (tmp_path / "bad").write_text(text)
     with pytest.raises(ValueError, match=message):
         read_qrels(tmp_path / "bad")
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_scores_that_count_lines_are_ranks(first, tmp_path):
+    """Rank 30 and score 1: read as they stand, the worst document would be the best."""
+    path, places = tmp_path / "run", [(30, 0), (20, 1), (10, 2)]
+
+    def write(lines, last=""):
+        lines = [f"{q} Q0 d{n} {a} {b} t\n" for q in "ab" for n, (a, b) in enumerate(lines)]
+        path.write_text("".join([lines[0], *lines[3:], *lines[1:3], last]))
+
+    write([(score, place + first) for score, place in places])
+    with pytest.raises(ValueError, match=r"line 1: scores count .* before the rank"):
+        read_run(path)
+    write([(3 - place, place + first) for _, place in places])  # the best lines are last
+    assert list(read_run(path).to_dict()["b"]) == ["d2", "d1", "d0"]
+    write([(place, score) for score, place in places])
+    assert list(read_run(path).to_dict()["b"]) == ["d0", "d1", "d2"]
+    write([(score, place + first) for score, place in places], "c Q0 d 1 7 t\nc Q0 e 2 6 t")
+    assert len(read_run(path).queries) == 3  # of other queries scores are no ranks
 
 
 def test_lines_are_counted_over_all_parts(tmp_path):
@@ -262,6 +290,7 @@ def lines(rows):
         ("a.json", json.dumps({**META, "default": {"test": FOUND}}), "org/model"),
         ("a.jsonl", lines(ROWS), "a"),
         ("a.jsonl", lines(BY_QUERY), "a"),
+        ("a.jsonl", lines([*BY_QUERY, {"query_id": "q3", "results": []}]), "a"),
     ],
 )
 def test_runs_in_json(file, text, name, tmp_path):
@@ -269,7 +298,10 @@ def test_runs_in_json(file, text, name, tmp_path):
     (tmp_path / f"{file}.gz").write_bytes(gzip.compress(text.encode()))
     for path in (tmp_path / file, str(tmp_path / f"{file}.gz")):
         run = read_run(path)
-        assert run.to_dict() == FOUND
+        found = run.to_dict()
+        assert found.pop("q3", {}) == {}
+        assert found == FOUND
+        assert ("q3" in run.queries) == ("q3" in text)  # it was asked, and found nothing
         assert run.name == name
 
 
@@ -293,6 +325,9 @@ def test_tables_in_parquet_and_judgments_in_json(tmp_path):
         ("a.jsonl", b'{"query_id": 1}\n', "cannot be read: a column 'doc_id' or"),
         ("a.jsonl", b'{"query_id": 1, "results": [{}]}\n', "a column 'doc_id' or"),
         ("a.parquet", b"PAR1", "cannot be read: "),
+        ("a.json", b'{"q1": {"d": 1}, "q2": {}, "q1": {}}', "'q1' comes twice"),
+        ("a.json", b'{"q1": {"d": 1, "e": 2, "e": 1}}', "'e' comes twice"),
+        ("a.jsonl", b'{"qid": 1, "docno": "d", "score": 1, "qid": 2}', "'qid' comes twi"),
         (
             "a.json",
             json.dumps({**META, "en": {"dev": FOUND, "test": FOUND}}).encode(),

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sklearn_talr.runs import Qrels, Run
+from sklearn_talr.runs import Qrels, Run, compare_scores
 
 QRELS = {"q1": {"d1": 2, "d2": 0}, "q2": {"d3": -1}}
 RUN = {"q1": {"d2": 1.5, "d1": 1.5, "d3": -2.0}, "q2": {"d1": 0.25}}
@@ -163,7 +163,28 @@ def test_bad_runs_are_refused(data, error, message):
         Run(data)
 
 
-@pytest.mark.parametrize("grade", [0.5, np.nan, np.inf, 2.0**60])
+@pytest.mark.parametrize("grade", [-0.5, np.nan, np.inf, 2.0**60])
 def test_bad_judgments_are_refused(grade):
-    with pytest.raises(ValueError, match="relevance must be an integer, got"):
+    with pytest.raises(ValueError, match=r"must be integers, or real .*got .*swapped\?"):
         Qrels({"q": {"c": 1, "d": grade}})
+    with pytest.raises(ValueError, match=r"real gains from 0 on, got -2\.0"):
+        Qrels({"q": {"c": 0.5, "d": -2}})
+
+
+def test_of_two_columns_nobody_knows_which_counts():
+    rows = pd.DataFrame({"qid": ["q"], "docno": ["d"], "score": [0.5], "label": [2]})
+    with pytest.raises(
+        ValueError, match="'score' and 'label' one counts: rename it to 're"
+    ):
+        Qrels(rows)
+    assert Qrels(rows.rename(columns={"label": "relevance"})).to_dict() == {"q": {"d": 2}}
+    assert Run(rows).to_dict() == {"q": {"d": 0.5}}
+
+
+def test_of_a_data_set_one_split_is_taken():
+    splits = type("DatasetDict", (dict,), {"column_names": {"train": [], "test": []}})
+    for form in (Qrels, Run, compare_scores):
+        with pytest.raises(
+            TypeError, match=r"one split .* train, test: pass data\['train'\]"
+        ):
+            form(splits())

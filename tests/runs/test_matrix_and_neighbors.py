@@ -108,6 +108,7 @@ def test_a_run_of_a_ranking_is_evaluated_as_its_codes_are():
         (([[np.nan]], [[0]], ["a"], ["d"]), "scores must be finite numbers"),
         (([[1, 2]], [[0, 0]], ["a"], ["d"]), "query 'a' has document 'd' twice"),
         (([[1]], [[0]], "a", ["d"]), "queries must be a sequence"),
+        (([[1]], np.ma.masked_array([[0]], [[1]]), ["a"], ["d"]), "indices has masked"),
     ],
 )
 def test_what_is_no_list_of_neighbors_is_refused(arguments, message):

@@ -1,6 +1,7 @@
 """Folders of results and objects of mteb, as a table of scores."""
 
 import json
+import warnings
 from types import SimpleNamespace
 
 import numpy as np
@@ -21,13 +22,14 @@ LANGUAGES = {"test": entries(en=0.75, fr=0.25)}
 DEV = {"dev": entries(default=0.5), "train": entries(default=0.25)}
 
 
-def write(folder, model, revision, **tasks):
+def write(folder, model, revision, version=None, **tasks):
     """Write the files of a revision, and return its folder."""
     path = folder / model.replace("/", "__") / revision
     path.mkdir(parents=True)
     (path / "model_meta.json").write_text(json.dumps({"name": model}))
     for task, scores in tasks.items():
-        text = json.dumps({"task_name": task, "scores": scores})
+        text = {"task_name": task, "dataset_revision": version, "scores": scores}
+        text = json.dumps(text)
         (path / f"{task}.v2.json").write_text(text)
     return path
 
@@ -52,6 +54,77 @@ def test_means_of_the_test_split_of_the_revision_with_most_tasks(folder):
     np.testing.assert_array_equal(scores, [[0.5, np.nan], [0.75, 0.75]])
     both = [folder / "a__b" / "2", folder / "a__c"]
     assert read_mteb_results(both, ["One.v2"]).loc["One.v2", "a/b"] == 0.9
+
+
+def read(folder, **options):
+    """Scores as a dict, and what was told."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        scores = read_mteb_results(folder, **options)
+    assert all(each.filename == __file__ for each in caught)
+    return scores.to_dict(), " ".join(str(each.message) for each in caught)
+
+
+def test_splits_and_subsets_that_some_models_lack_do_not_count(tmp_path):
+    """The two are equal where both have a score."""
+    write(tmp_path, "a", "1", One={"test": entries(en=0.9)}, Two=DEV)
+    both = {"test": entries(en=0.9, fr=0.1)}
+    two = {"test": entries(default=0.9), "dev": entries(default=0.5)}
+    write(tmp_path, "b", "1", One=both, Two=two)
+    scores, told = read(tmp_path)
+    assert scores["a"] == scores["b"] == {"One.v2": 0.9, "Two.v2": 0.5}
+    assert "of One.v2, Two.v2 splits or subsets are left out" in told
+    # In none of several subsets alike
+    write(tmp_path, "c", "1", One={"test": entries(de=0.7)}, Two=two)
+    scores, told = read(tmp_path)
+    assert scores["c"] == {"Two.v2": 0.5}
+    assert "1 of 2 tasks are left out" in told
+    assert "One" not in read(tmp_path, subsets=["default"])[1]
+
+
+def test_versions_of_data_are_not_mixed(tmp_path):
+    for model, version in zip("abcd", ("x", "x", "y", None)):
+        write(tmp_path, model, "1", version, One=ONE)
+    for name in "ab":
+        write(tmp_path, name, "2", "z", One=ONE, Two=DEV)
+    for name in "cd":
+        write(tmp_path, name, "2", None, Two=DEV, More=DEV)
+    scores, told = read([tmp_path / name / "1" for name in "abcd"], tasks=["One.v2"])
+    values = [scores[name]["One.v2"] for name in "abcd"]
+    np.testing.assert_array_equal(values, [0.5, 0.5, np.nan, 0.5])
+    assert "of One.v2 versions of the data are left out" in told
+    scores, told = read(tmp_path, tasks=["Two.v2"])
+    assert [scores[name]["Two.v2"] for name in "abcd"] == [0.375] * 4
+    assert told == ""
+
+
+def test_percentages_beside_fractions_are_refused(tmp_path):
+    percent = {"test": entries(en=75.0, fr=0.25)}
+    write(tmp_path, "a", "1", Languages=percent)
+    assert read(tmp_path)[0] == {"a": {"Languages.v2": 37.625}}
+    write(tmp_path, "b", "1", Languages=LANGUAGES)
+    with pytest.raises(
+        ValueError, match=r"Languages.v2 a has perc.*, and b fractions: div"
+    ):
+        read_mteb_results(tmp_path)
+
+
+def test_files_of_other_tasks_are_not_opened(folder):
+    (folder / "a__c" / "1" / "Broken.json").write_text("{")
+    tasks = ["Dev.v2", "Languages.v2"]
+    assert read_mteb_results(folder, tasks).loc["Dev.v2", "a/c"] == 0.375
+    with pytest.raises(ValueError, match=r"Broken\.json is no file"):
+        read_mteb_results(folder)
+
+
+def test_objects_of_one_model_are_put_together():
+    """As evaluations of some tasks at a time return them."""
+    tasks = [SimpleNamespace(task_name=name, scores=ONE) for name in ("One", "Two")]
+    results = [
+        SimpleNamespace(model_name="a/b", model_revision="1", task_results=[task])
+        for task in tasks
+    ]
+    assert read_mteb_results(results).to_dict() == {"a/b": {"One": 0.3, "Two": 0.3}}
 
 
 def test_objects_of_mteb():

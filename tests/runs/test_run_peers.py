@@ -5,6 +5,8 @@ import shutil
 import numpy as np
 import pytest
 import run_cases
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from sklearn_talr.runs import evaluate_run
@@ -69,6 +71,30 @@ def test_with_ties_trec_eval_is_where_we_say_and_between_worst_and_best():
             (result.expected, result.best),
         ):
             assert np.all(low <= high + 1e-12)
+
+
+@st.composite
+def wide_runs(draw):
+    """Scores that 32 bits tie, or do not tell from infinity, and ties of 64 bits."""
+    near = [1_700_000_001.0, 1_700_000_000.0, 0.99999999, 0.99999998, 1e300, 1e301]
+    near += [-1e-300, 0.0, 5e-324, 16_777_217.0, 16_777_216.0]
+    documents = draw(st.permutations([f"d{i}" for i in range(8)]))
+    some = st.one_of(st.sampled_from(near), st.floats(-1e9, 1e9, width=64))
+    return {d: draw(some) for d in documents[: draw(st.integers(1, 8))]}
+
+
+@settings(deadline=None, max_examples=200)
+@given(runs=st.lists(wide_runs(), min_size=1, max_size=3), data=st.data())
+def test_scores_that_32_bits_do_not_tell_apart_are_trec_evals_ties(runs, data):
+    run = {f"q{i}": scores for i, scores in enumerate(runs)}
+    grades = st.dictionaries(
+        st.sampled_from([f"d{i}" for i in range(9)]), st.integers(0, 3)
+    )
+    qrels = {query: {"d0": 1, **data.draw(grades)} for query in run}
+    result = evaluate_run(qrels, run, list(NAMES))
+    assert_allclose(result.trec_eval, trec_eval(qrels, run), rtol=0, atol=1e-9)
+    differs = np.abs(result.trec_eval - result.expected) > 1e-9
+    assert np.all(np.mean(differs, axis=0) <= np.array(list(result.moved.values())))
 
 
 def calculated(ir_measures, provider, names, qrels, run):

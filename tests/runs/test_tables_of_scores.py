@@ -1,5 +1,6 @@
 """Tables of scores: their forms, what is refused, and what is found in them."""
 
+import io
 import os
 from pathlib import Path
 
@@ -56,14 +57,137 @@ def test_it_is_the_comparison_of_evaluations_with_these_values(table):
         lambda table: long_of(table, "task_name", "model_name", "main_score"),
         lambda table: long_of(table, "query-id", "run", "score", measure="score", k=1),
         lambda table: long_of(table).to_dict("records"),
+        lambda table: long_of(table, "Task", "Model Name", "Score"),
+        lambda table: table.rename_axis("topic").reset_index().rename(columns=str.title),
+        lambda table: pd.read_csv(io.StringIO(table.to_csv())),  # "Unnamed: 0"
+        lambda table: NoPandas(table.rename_axis("task").reset_index()),
+        lambda table: HasPandas(table.rename_axis("task").reset_index()),
+        lambda table: pd.concat({"score": table}, axis=1, names=["metric", None]),
+        lambda table: pd.concat({"score": table}, names=["measure"], axis=1).swaplevel(
+            axis=1
+        ),
     ],
 )
 def test_forms_of_tables(form, table):
     wanted, found = compare_scores(table), compare_scores(form(table))
-    assert found.names == SYSTEMS
+    assert list(map(str.lower, found.names)) == SYSTEMS
     assert found.measures == ["score"]
     assert_allclose(found.p_value, wanted.p_value, rtol=1e-9)
     assert_allclose(found.means, wanted.means)
+
+
+class NoPandas:
+    """What polars offers of a table."""
+
+    def __init__(self, table):
+        self.columns, self.to_numpy = list(table), table.to_numpy
+        self.__class__.__getitem__ = lambda _, name: table[name]
+
+
+class HasPandas(NoPandas):
+    """What Arrow offers, whose columns have no names."""
+
+    def __init__(self, table):
+        self.columns, self.column_names = [None], list(table)
+        self.to_pandas = lambda: table
+
+
+def test_arrow_keeps_names(table):
+    pa = pytest.importorskip("pyarrow")
+    found = compare_scores(pa.table(table.rename_axis("task").reset_index()))
+    assert found.to_dict() == compare_scores(table).to_dict()
+    assert found.queries == list(table.index)
+
+
+@pytest.mark.parametrize("name", ["model", "system", "Model"])
+def test_rows_that_are_systems_are_turned_and_told_of(name, table):
+    wanted = compare_scores(table, test="t").to_dict()
+    for form in (table.T.rename_axis(name), table.T.rename_axis(name).reset_index()):
+        with pytest.warns(
+            UserWarning, match="the table is turned. Its tasks are t0"
+        ) as told:
+            found = compare_scores(form, test="t")
+        assert told[0].filename == __file__
+        assert found.to_dict() == wanted
+        assert found.queries == list(table.index)
+    with pytest.raises(ValueError, match="may name queries or systems, each once"):
+        compare_scores(pd.concat([form, form]))
+    with pytest.raises(
+        ValueError, match=r"turn the table by scores\.set_index\('name'\)\.T"
+    ):
+        compare_scores(form.rename(columns={name: "name"}))
+    numbers = {"baseline": table["base"], "model": table["good"]}  # a system of this name
+    assert compare_scores(numbers).names == ["baseline", "model"]
+
+
+def test_what_is_no_score_is_left_out_and_told(table):
+    wanted = compare_scores(table).to_dict()
+    more = table.assign(is_open=True, Rank=range(24), **{"Rank (Borda)": 1.0})
+    with pytest.warns(UserWarning, match="left out: 'is_open', 'Rank', 'Rank .Borda.'"):
+        assert compare_scores(more).to_dict() == wanted
+    numbered = table.reset_index(drop=True).to_csv()  # with "Unnamed: 0", 0 to 23
+    found = compare_scores(pd.read_csv(io.StringIO(numbered)))
+    assert found.to_dict() == wanted
+    hits = table > table.mean()
+    found = compare_scores(hits)  # of bool alone these are the scores
+    assert_allclose(found.means[:, 0], hits.mean())
+
+
+def test_a_long_table_whose_values_have_the_names_of_measures(table):
+    long = long_of(table, value="ap").assign(rr=lambda rows: 1 - rows["ap"])
+    found = compare_scores(long, test="t")
+    assert found.measures == ["ap", "rr"]
+    assert found.names == SYSTEMS
+    assert_allclose(found.means, np.stack([table.mean(), 1 - table.mean()], axis=1))
+    numbered = long.assign(system=long["system"].map(SYSTEMS.index)).drop(columns="rr")
+    assert compare_scores(numbered, test="t").names == list("0123")
+    by_index = numbered.set_index(["query_id", "system"])["ap"]
+    assert_allclose(compare_scores(by_index, test="t").means[:, 0], table.mean())
+    with pytest.raises(ValueError, match="has a column 'value', 'score' or 'main_score'"):
+        compare_scores(long.assign(metric="AP"))
+    with pytest.raises(ValueError, match="'score' and 'main_score' one counts"):
+        compare_scores(long.assign(score=0.5, main_score=1.0))
+    # A query comes once: these are two systems, the second of which is called run
+    wide = pd.DataFrame({"query": range(24), "ap": table["base"], "run": table["good"]})
+    assert compare_scores(wide).names == ["ap", "run"]
+
+
+def test_two_levels_of_columns_are_measure_and_system(table):
+    both = {"AP": table, "nDCG@10": 1 - table}
+    for form in (pd.concat(both, axis=1), pd.concat(both, axis=1).swaplevel(axis=1)):
+        found = compare_scores(form)
+        assert (found.names, found.measures) == (SYSTEMS, list(both))
+        assert_allclose(found.means[:, 0], 1 - found.means[:, 1])
+        with pytest.raises(ValueError, match="1 cell is missing"):
+            compare_scores(form.drop(columns=form.columns[3]).iloc[:1])
+    unknown = pd.concat({"x": table, "y": table}, axis=1)
+    with pytest.raises(ValueError, match=r"columns\.names = \['measure', 'system'\]"):
+        compare_scores(unknown)
+    unknown.columns.names = ["model", None]
+    assert compare_scores(unknown).names == ["x", "y"]
+
+
+def test_less_may_be_better(table):
+    """As if all scores had the other sign, but for the means themselves."""
+    found = compare_scores(table, greater_is_better=False)
+    wanted = compare_scores(-table)
+    assert found.tiers == wanted.tiers
+    assert found.tiers["score"][0] == ["weak"]
+    columns = ["rank_low", "rank_high", "behind", "behind_low", "behind_high"]
+    columns += ["behind_p_value", "tiers"]
+    kind = {"per_run": True}
+    pd.testing.assert_frame_equal(
+        found.to_frame(**kind)[columns], wanted.to_frame(**kind)[columns]
+    )
+    assert_array_equal(found.means, -wanted.means)
+    assert_array_equal(found.best_first, wanted.best_first)
+    lines = str(found).splitlines()
+    assert [line.split()[0] for line in lines[2:6]] == ["weak", "base", "same", "good"]
+    assert "the least mean is the best" in found.method_sentence()
+    assert found.to_dict()["greater_is_better"] is False
+    pytest.importorskip("matplotlib")
+    page = found.to_html()
+    assert page.index(">weak<") < page.index(">good<")
 
 
 def test_several_measures_of_a_long_table(table):
@@ -119,6 +243,12 @@ def test_groups_are_averaged_and_then_are_rows(table):
         found = compare_scores(form, groups="task", test="t")
         assert found.queries == list("hgfedcba")
         assert_allclose(found.means, compare_scores(by_hand).means)
+    for masked in (
+        {"groups": np.ma.array(strata, mask=strata)},
+        {"stratify": np.ma.array(strata, mask=strata)},
+    ):
+        with pytest.raises(ValueError, match=f"{next(iter(masked))} has masked entries"):
+            compare_scores(by_hand, **masked)
     with pytest.raises(ValueError, match="groups must name a column of scores, got 'kind'"):
         compare_scores(table, groups="kind")
     with pytest.raises(ValueError, match="rows of one group must have one label"):
@@ -134,6 +264,9 @@ def test_what_is_no_table_of_scores_is_refused(table):
         compare_scores(table[["good"]])
     with pytest.raises(ValueError, match="scores must be numbers"):
         compare_scores(table.assign(base="high", weak="low"))
+    twice = pd.concat([table["good"], table], axis=1)
+    with pytest.raises(ValueError, match=r"of one name: \['good', 'good'\]"):
+        compare_scores(twice)
     repeated = pd.concat([long_of(table), long_of(table)[-1:]])
     with pytest.raises(ValueError, match=r"two values or more of .*'t23'.*'weak'"):
         compare_scores(repeated)
