@@ -5,6 +5,7 @@ array is taken for one of NumPy, as scikit-learn takes it.
 """
 
 import sys
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -163,6 +164,9 @@ def check_ids(ids, n_items=None):
 
     Raises ValueError unless there is one for each of `n_items`, if that is given.
     """
+    if isinstance(ids, Mapping):
+        raise ValueError("ids must be a list or an array, got a dict: pass list(ids).")
+    ids = np.asarray(ids) if hasattr(ids, "__array__") else ids
     given = ids.tolist() if hasattr(ids, "tolist") else ids
     given = [given] if isinstance(given, str | int) else list(given)
     found = np.array(given)
@@ -171,7 +175,8 @@ def check_ids(ids, n_items=None):
         types = ", ".join(sorted({type(each).__name__ for each in given}))
         raise ValueError(
             "ids must be all strings, none of which ends in a null character, or all "
-            f"integers of int64, got entries of type {types}."
+            f"integers of int64, got entries of type {types}. Integers above 2**63 - 1 may "
+            "be written as strings."
         )
     if n_items is not None and len(given) != n_items:
         raise ValueError(f"ids must be one for each of {n_items} items, got {len(given)}.")

@@ -272,6 +272,8 @@ class CodeDatabase(FittedAtOnce):
             given so far. One for all queries, or one for each: a sequence of arrays of
             indices or ids, or a mask of shape (n_queries, n_samples_fit), dense or sparse.
             Masks may name removed items, which stay removed, and what repeats counts once.
+            As many integers 0 and 1 as items, of which some repeat, are a mask. Labels of a
+            mask of pandas must not be the items in another order.
             None allows all.
 
         Returns
