@@ -1,6 +1,7 @@
 """Codes as bits and as packed bytes."""
 
 from numbers import Integral
+from string import hexdigits
 
 import numpy as np
 from sklearn.utils import check_array
@@ -11,14 +12,16 @@ from .._types import Any, ArrayLike, DTypeLike, Literal, NDArray, Sequence
 from ._factors import Terms
 
 NO_TERMS = Terms()
+_MOST_ACTIVE = 31  # of integers that may be activations; some packed byte is larger
 _BIT_ORDER = [StrOptions({"little", "big"})]
 
 
 class PackedCodes:
     """Codes packed eight bits to the byte, with their length and bit order.
 
-    Made by :func:`pack_codes`; make one yourself only from bytes that another system
-    packed.
+    Made by :func:`pack_codes`; make one yourself only from what another system packed: of
+    bytes, as below, of numbers by `from_integers`, and of text by `from_bit_strings` and
+    `from_hex`.
 
     Parameters
     ----------
@@ -83,7 +86,8 @@ class PackedCodes:
         if self.data.dtype != np.uint8 or self.data.ndim != 2:
             raise ValueError(
                 "data must be a 2-D uint8 array of packed bytes, got "
-                f"{self.data.ndim}-D {self.data.dtype}. Use pack_codes to pack bits."
+                f"{self.data.ndim}-D {self.data.dtype}. Use pack_codes to pack bits, and "
+                "PackedCodes.from_integers for bytes of other types."
             )
         if self.data.shape[1] != n_bytes:
             raise ValueError(
@@ -107,6 +111,163 @@ class PackedCodes:
                     f"perhaps an addend for each code, got {terms.shape}."
                 )
             self._terms = Terms(terms)
+
+    @classmethod
+    @validated(
+        numbers=["array-like"],
+        n_bits=[Interval(Integral, 1, None, closed="left")],
+        bitorder=_BIT_ORDER,
+        offset=[Integral],
+    )
+    def from_integers(
+        cls,
+        numbers: ArrayLike,
+        n_bits: int,
+        *,
+        bitorder: Literal["little", "big"] = "big",
+        offset: int = 0,
+    ) -> "PackedCodes":
+        """Read codes that are stored as integers, of 8, 16, 32 or 64 bits each.
+
+        Parameters
+        ----------
+        numbers : array-like of shape (n_samples,) or (n_samples, n_columns) of int
+            Signed bytes, words or hashes. Negative numbers are those of two's complement:
+            -1 is all ones.
+
+        n_bits : int
+            Number of bits of a code, which all columns share equally.
+
+        bitorder : {"little", "big"}, default="big"
+            Whether bit 0 of a code is the least or the most significant of the first
+            number.
+
+        offset : int, default=0
+            Added to the numbers first: 128 for bytes that were packed minus 128, as
+            ``"binary"`` embeddings of sentence-transformers, Cohere and Voyage are.
+
+        Returns
+        -------
+        codes : PackedCodes
+            The codes.
+
+        Raises
+        ------
+        ValueError
+            If numbers are no integers, or do not fit into `n_bits`.
+
+        Examples
+        --------
+        >>> from sklearn_talr.codes import PackedCodes, unpack_codes
+        >>> unpack_codes(PackedCodes.from_integers([[-127]], n_bits=8, offset=128))
+        array([[0, 0, 0, 0, 0, 0, 0, 1]], dtype=uint8)
+        """
+        if not hasattr(numbers, "__array__"):  # of lists NumPy makes floats above 2**63
+            numbers = np.array(numbers, dtype=object)
+        numbers = np.asarray(as_numpy(numbers))
+        numbers = numbers.reshape(len(numbers), -1)
+        are_right = numbers.size > 0 and numbers.dtype.kind in "iuO"
+        if are_right and numbers.dtype.kind == "O":
+            are_right = all(isinstance(number, Integral) for number in numbers.flat)
+        size = -(-n_bits // 8) / max(numbers.shape[1], 1)
+        if not are_right or size not in (1, 2, 4, 8):
+            raise ValueError(
+                "numbers must be integers of 8, 16, 32 or 64 bits, got "
+                f"{numbers.dtype} in {numbers.shape[1]} columns for n_bits={n_bits}, which "
+                f"are {8 * size:g} bits a column."
+            )
+        least, most = int(numbers.min()) + offset, int(numbers.max()) + offset
+        beyond = 2 ** int(8 * size)
+        if least < -beyond // 2 or most >= (beyond // 2 if least < 0 else beyond):
+            raise ValueError(
+                f"numbers are {least} to {most}, with offset={offset}, and n_bits={n_bits} "
+                f"leave each {8 * size:g} bits. Bytes that were packed minus 128 take "
+                "offset=128, and those of two's complement offset=0."
+            )
+        numbers = numbers % beyond if numbers.dtype == object else numbers
+        words = np.ascontiguousarray(numbers).astype(f"u{size:.0f}")  # modulo `beyond`
+        words += words.dtype.type(offset % beyond)
+        words = words.astype(words.dtype.newbyteorder(bitorder), copy=False)
+        return cls(words.view(np.uint8), n_bits, bitorder)
+
+    @classmethod
+    @validated(texts=["array-like"])
+    def from_bit_strings(cls, texts: ArrayLike) -> "PackedCodes":
+        """Read codes from strings of "0" and "1", bit 0 first.
+
+        Parameters
+        ----------
+        texts : array-like of shape (n_samples,) of str
+            Such as :func:`~sklearn_talr.export.to_bit_strings` writes, and columns ``bit``
+            of PostgreSQL hold.
+
+        Returns
+        -------
+        codes : PackedCodes
+            The codes, in little bit order.
+
+        Raises
+        ------
+        ValueError
+            If strings differ in length or have other characters.
+
+        Examples
+        --------
+        >>> from sklearn_talr.codes import PackedCodes, unpack_codes
+        >>> unpack_codes(PackedCodes.from_bit_strings(["101", "001"]))
+        array([[1, 0, 1],
+               [0, 0, 1]], dtype=uint8)
+        """
+        texts = _check_texts(texts, "01")
+        digits = np.frombuffer("".join(texts).encode(), dtype=np.uint8)
+        return as_packed(digits.reshape(len(texts), -1) - ord("0"))
+
+    @classmethod
+    @validated(
+        texts=["array-like"], n_bits=[Interval(Integral, 1, None, closed="left"), None]
+    )
+    def from_hex(cls, texts: ArrayLike, n_bits: int | None = None) -> "PackedCodes":
+        """Read codes from hexadecimal numbers, the most significant bit first.
+
+        Parameters
+        ----------
+        texts : array-like of shape (n_samples,) of str
+            Such as hashes of images by ImageHash and PDQ.
+
+        n_bits : int, default=None
+            Number of bits of a code. If digits have more, the first of these must be 0, as
+            ImageHash writes them. None means four for each digit.
+
+        Returns
+        -------
+        codes : PackedCodes
+            The codes, in little bit order.
+
+        Raises
+        ------
+        ValueError
+            If strings differ in length, have other characters, or do not hold `n_bits`.
+
+        Examples
+        --------
+        >>> from sklearn_talr.codes import PackedCodes, unpack_codes
+        >>> unpack_codes(PackedCodes.from_hex(["1e", "0f"], n_bits=5))
+        array([[1, 1, 1, 1, 0],
+               [0, 1, 1, 1, 1]], dtype=uint8)
+        """
+        texts = _check_texts(texts, hexdigits)
+        n_digits = len(texts[0])
+        n_bits = 4 * n_digits if n_bits is None else n_bits
+        whole = "".join("0" * (n_digits % 2) + text for text in texts)
+        octets = np.frombuffer(bytes.fromhex(whole), dtype=np.uint8)
+        bits = np.unpackbits(octets.reshape(len(texts), -1), axis=1)
+        n_more = bits.shape[1] - n_bits
+        if n_more < 0 or bits[:, :n_more].any():
+            raise ValueError(
+                f"n_bits={n_bits} does not match texts of {n_digits} digits: bits before "
+                "the last n_bits must be there, and be 0."
+            )
+        return as_packed(bits[:, n_more:])
 
     @classmethod
     def _of(cls, data, n_bits, bitorder="little", terms=NO_TERMS):
@@ -325,7 +486,9 @@ def as_packed(codes, bitorder="little", input_name="codes"):
             return codes
         data = np.packbits(np.asarray(codes), axis=1, bitorder=bitorder)
         return PackedCodes._of(data, codes.n_bits, bitorder, codes._terms)
+    refuse_texts(codes, input_name)
     bits = check_array(as_numpy(codes), dtype=None, input_name=input_name)
+    refuse_integers(bits, input_name)
     if bits.dtype.kind not in "biuf" or np.any((bits != 0) & (bits != 1)):
         raise ValueError(
             f"{input_name} must hold zeros and ones only. Activations become codes by "
@@ -334,6 +497,45 @@ def as_packed(codes, bitorder="little", input_name="codes"):
         )
     data = np.packbits(bits.astype(bool, copy=False), axis=1, bitorder=bitorder)
     return PackedCodes._of(data, bits.shape[1], bitorder)
+
+
+def refuse_integers(bits, input_name):
+    """Raise ValueError where an array holds integers of several bits each.
+
+    Small ones of wide signed types may be activations.
+    """
+    kind, size = bits.dtype.kind, bits.dtype.itemsize
+    most = 1 if kind == "u" or size == 1 else _MOST_ACTIVE
+    if kind in "iu" and (bits.max() > most or bits.min() < -most):
+        raise ValueError(
+            f"{input_name} holds integers from {bits.min()} to {bits.max()}, "
+            "which look like packed codes. Make codes of unsigned bytes by "
+            "PackedCodes(bytes, n_bits, bitorder), of signed ones and of hashes by "
+            "PackedCodes.from_integers(numbers, n_bits), and of activations by "
+            f"{input_name} > 0."
+        )
+
+
+def refuse_texts(codes, input_name):
+    """Raise ValueError where codes are strings."""
+    if getattr(codes, "ndim", 1) == 1 and len(codes) and isinstance(codes[0], str | bytes):
+        raise ValueError(
+            f"{input_name} are strings. Make codes of them by "
+            "PackedCodes.from_bit_strings(texts), or PackedCodes.from_hex(texts) if they "
+            'are hexadecimal, and of bytes by PackedCodes(np.frombuffer(b"".join(texts), '
+            "np.uint8).reshape(len(texts), -1), n_bits, bitorder)."
+        )
+
+
+def _check_texts(texts, characters):
+    """Return strings as a list, if they are of equal length and of these characters."""
+    texts = np.asarray(texts, dtype=object).ravel().tolist()
+    kinds = {len(text) if isinstance(text, str) else 0 for text in texts}
+    if len(kinds) != 1 or 0 in kinds or not set("".join(texts)) <= set(characters):
+        raise ValueError(
+            f"texts must be strings of equal length of the characters {characters}."
+        )
+    return texts
 
 
 def refuse_terms(codes, input_name):

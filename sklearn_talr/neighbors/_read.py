@@ -15,7 +15,7 @@ from .._progress import warn_caller
 from .._state import validate_aside, validate_seen
 from .._threads import slices
 from ..codes import PackedCodes
-from ..codes._packed import as_packed
+from ..codes._packed import as_packed, refuse_integers, refuse_texts
 from ..codes._scores import word_size
 
 _ROWS_PER_BLOCK = 65_536
@@ -80,13 +80,9 @@ def read_codes(X, index, owner=None):
         packed, has_signs = as_packed(X), True
         found = columns if columns.n_bits else columns._replace(n_bits=X.n_bits)
     else:
+        refuse_texts(X, "X")
         X, found = _validated(as_numpy(X), columns)
-        if X.dtype.kind == "u" and X.max() > 1:
-            raise ValueError(
-                f"X holds unsigned integers ({X.dtype}) other than 0 and 1, which look "
-                "like packed codes. Say what they mean: PackedCodes(bytes, n_bits, "
-                "bitorder), and unpack_codes of that for bits."
-            )
+        refuse_integers(X, "X")
         blocks = list(slices(len(X), _ROWS_PER_BLOCK))
         has_signs = X.min() < 0 or all(np.all(X[b] == (X[b] > 0)) for b in blocks)
         # "Is positive" of every entry, without a boolean copy of all of X

@@ -15,6 +15,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from numpy.testing import assert_array_equal
 
 from sklearn_talr.codes import PackedCodes, hamming_distances, pack_codes, unpack_codes
+from sklearn_talr.export import to_bit_strings
 
 either_order = pytest.mark.parametrize("bitorder", ["little", "big"])
 
@@ -84,7 +85,9 @@ def test_any_container_of_zeros_and_ones_is_packed(convert):
         ([[0, 2]], ValueError, "codes must hold zeros and ones only"),
         ([[-1, 1]], ValueError, r"codes of -1/\+1 by `codes > 0`"),
         ([[0.3, 1.0]], ValueError, "Activations become codes by"),
-        ([[0, 255]], ValueError, "packed bytes by PackedCodes"),
+        ([[0, 255]], ValueError, r"unsigned bytes by PackedCodes\(bytes, n_bits"),
+        (np.array([[0, -7]], np.int8), ValueError, r"from -7 to 0.*\.from_integers\("),
+        (["01", "11"], ValueError, r"codes are strings.*\.from_bit_strings\("),
         ([["0", "1"]], ValueError, "codes must hold zeros and ones only"),
         ([[0, np.nan]], ValueError, "codes contains NaN"),
         (np.zeros((0, 4)), ValueError, "0 sample"),
@@ -99,6 +102,78 @@ def test_what_is_not_a_code_is_refused(codes, error, message):
         pack_codes(codes)
     with pytest.raises(error, match=message):
         hamming_distances(codes, np.zeros((1, 2)))
+
+
+class TestWhatOthersStore:
+    """Codes of numbers and text, against how other libraries write them."""
+
+    @pytest.mark.parametrize("dtype", ["i1", "u1", "i2", ">i4", "u4", "i8", "u8"])
+    @pytest.mark.parametrize("n_columns", [1, 3])
+    def test_integers(self, dtype, n_columns):
+        size = 8 * np.dtype(dtype).itemsize
+        bits = random_codes(9, size * n_columns)
+        texts = ["".join(map(str, word)) for word in bits.reshape(-1, size)]
+        numbers = np.array([int(text, 2) for text in texts], dtype=f"u{size // 8}")
+        numbers = numbers.astype(dtype).reshape(9, n_columns)
+        given = numbers[:, 0] if n_columns == 1 else numbers
+        for numbers in (
+            given,
+            given.tolist(),
+            np.asfortranarray(given),
+            pd.DataFrame(given),
+        ):
+            codes = PackedCodes.from_integers(numbers, bits.shape[1])
+            assert_array_equal(codes, bits)
+            codes = PackedCodes.from_integers(numbers, bits.shape[1], bitorder="little")
+            little = bits.reshape(9, n_columns, size)[:, :, ::-1].reshape(9, -1)
+            assert_array_equal(codes, little)
+
+    def test_bytes_packed_minus_128(self):
+        bits = random_codes(9, 24)
+        stored = (np.packbits(bits, axis=1) - 128).astype(np.int8)
+        for numbers in (stored, stored.tolist(), stored.astype(np.int16)):
+            assert_array_equal(PackedCodes.from_integers(numbers, 24, offset=128), bits)
+
+    @pytest.mark.parametrize("n_bits", [1, 4, 7, 8, 9, 49, 64, 256])
+    def test_text(self, n_bits):
+        bits = random_codes(9, n_bits)
+        texts = to_bit_strings(bits)
+        assert_array_equal(PackedCodes.from_bit_strings(texts), bits)
+        width = -(-n_bits // 4)  # as ImageHash writes arrays of bool
+        hashes = pd.Series([f"{int(text, 2):0>{width}x}" for text in texts])
+        assert_array_equal(PackedCodes.from_hex(hashes, n_bits), bits)
+        assert_array_equal(PackedCodes.from_hex(hashes.str.upper(), n_bits), bits)
+        if n_bits % 4 == 0:
+            assert_array_equal(PackedCodes.from_hex(hashes.tolist()), bits)
+
+    @pytest.mark.parametrize(
+        ("read", "message"),
+        [
+            (lambda: PackedCodes.from_integers([[1.0]], 8), "numbers must be integers"),
+            (lambda: PackedCodes.from_integers([[1, 2, 3]], 64), "21.3333 bits a column"),
+            (
+                lambda: PackedCodes.from_integers([[256]], 8),
+                "256 to 256.*leave each 8 bits",
+            ),
+            (lambda: PackedCodes.from_integers([[-1], [200]], 8), "-1 to 200"),
+            (lambda: PackedCodes.from_integers([[-1]], 8, offset=-128), "-129 to -129"),
+            (lambda: PackedCodes.from_integers([[3]], 7), "bits set beyond n_bits=7"),
+            (lambda: PackedCodes.from_bit_strings(["01", "012"]), "equal length"),
+            (lambda: PackedCodes.from_bit_strings(["01", "21"]), "of the characters 01"),
+            (lambda: PackedCodes.from_bit_strings("0101"), "must be an array-like"),
+            (lambda: PackedCodes.from_bit_strings([]), "equal length"),
+            (lambda: PackedCodes.from_hex(["ab", None]), "texts must be strings"),
+            (lambda: PackedCodes.from_hex(["0x1"]), "of the characters 0123"),
+            (
+                lambda: PackedCodes.from_hex(["ff"], 9),
+                "n_bits=9 does not match .* 2 digits",
+            ),
+            (lambda: PackedCodes.from_hex(["ff"], 7), "n_bits=7 does not match"),
+        ],
+    )
+    def test_what_cannot_be_meant_is_refused(self, read, message):
+        with pytest.raises(ValueError, match=message):
+            read()
 
 
 def test_bare_bytes_cannot_be_unpacked():
