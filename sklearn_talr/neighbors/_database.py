@@ -737,7 +737,7 @@ def answers(
     n_jobs : int, default=None
         Number of threads.
     """
-    from .._loops._search import hamming_scan, weighted_scan
+    from .._loops._search import TILE, hamming_scan, weighted_scan
 
     n_items, by_bits = index.n_items, queries.dtype.kind == "u"
     as_costs = not by_bits and index.has_distances(queries)
@@ -766,7 +766,8 @@ def answers(
             counts, found, distances = buckets.within(asked, words, radius)
         elif by_bits:
             how = index.n_bits, wanted, min(radius, index.n_bits), whole
-            counts, found, distances = hamming_scan(asked, words, *how)
+            tile = np.empty(TILE, dtype=np.uint16 if index.n_bits < 2**16 else np.uint32)
+            counts, found, distances = hamming_scan(asked, words, *how, tile)
         else:
             terms = index.terms.rows(rows)
             how = arrays_of_terms(terms), terms.largest(), as_costs, wanted, radius
