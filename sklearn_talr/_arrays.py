@@ -98,11 +98,12 @@ def enter(array):
     return space, array.detach()
 
 
-def as_numpy(array):
+def as_numpy(array, input_name="X"):
     """The same numbers in NumPy, without a copy where the memory is that of the host.
 
     An object that `space_of` assigns to NumPy is returned as it is.
     """
+    refuse_masked(array, input_name)
     space = space_of(array)
     if space is NUMPY:
         return array
@@ -111,6 +112,15 @@ def as_numpy(array):
         if array.dtype == space.xp.bfloat16:  # which NumPy does not know
             array = array.float()
     return convert_to_numpy(array, space.xp)
+
+
+def refuse_masked(array, input_name):
+    """Raise ValueError where entries of an array are masked: NumPy would forget that."""
+    if np.ma.is_masked(array):
+        raise ValueError(
+            f"{input_name} has masked entries, which would count like all others. Leave "
+            f"out their rows, or pass {input_name}.filled(value)."
+        )
 
 
 def has_missing(values):
@@ -143,6 +153,7 @@ def check_groups(groups, n_items):
     An array of another length than `n_items` is returned as it is, unless it holds the
     sizes of groups, which LightGBM takes.
     """
+    refuse_masked(groups, "groups")
     groups = column_or_1d(groups)
     is_short = len(groups) < n_items and groups.dtype.kind in "iuf"
     if is_short and groups.sum() == n_items:
@@ -166,6 +177,7 @@ def check_ids(ids, n_items=None):
     """
     if isinstance(ids, Mapping):
         raise ValueError("ids must be a list or an array, got a dict: pass list(ids).")
+    refuse_masked(ids, "ids")
     ids = np.asarray(ids) if hasattr(ids, "__array__") else ids
     given = ids.tolist() if hasattr(ids, "tolist") else ids
     given = [given] if isinstance(given, str | int) else list(given)

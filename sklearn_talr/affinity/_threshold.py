@@ -176,7 +176,7 @@ class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
 
         Single numbers, of shape (n_samples,), become rows of one feature.
         """
-        y = as_numpy(y)
+        y = as_numpy(y, "y")
         if np.ndim(y) == 1 and np.ndim(y[0] if len(y) else 0) == 0:
             y = np.reshape(y, (-1, 1))
         return check_array(y, dtype=(np.float64, np.float32), input_name="y")

@@ -164,7 +164,7 @@ class PackedCodes:
         """
         if not hasattr(numbers, "__array__"):  # of lists NumPy makes floats above 2**63
             numbers = np.array(numbers, dtype=object)
-        numbers = np.asarray(as_numpy(numbers))
+        numbers = np.asarray(as_numpy(numbers, "numbers"))
         numbers = numbers.reshape(len(numbers), -1)
         are_right = numbers.size > 0 and numbers.dtype.kind in "iuO"
         if are_right and numbers.dtype.kind == "O":
@@ -487,7 +487,7 @@ def as_packed(codes, bitorder="little", input_name="codes"):
         data = np.packbits(np.asarray(codes), axis=1, bitorder=bitorder)
         return PackedCodes._of(data, codes.n_bits, bitorder, codes._terms)
     refuse_texts(codes, input_name)
-    bits = check_array(as_numpy(codes), dtype=None, input_name=input_name)
+    bits = check_array(as_numpy(codes, input_name), dtype=None, input_name=input_name)
     refuse_integers(bits, input_name)
     if bits.dtype.kind not in "biuf" or np.any((bits != 0) & (bits != 1)):
         raise ValueError(

@@ -207,7 +207,7 @@ def read_among(among, index, n_queries):
         else:
             labels = None
         if hasattr(among, "__array__"):
-            values = np.asarray(as_numpy(among))
+            values = np.asarray(as_numpy(among, "among"))
             values = values.tolist() if values.dtype == object else values
         else:
             values = list(among)
