@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils import check_array
 
 from .._arrays import as_numpy
-from .._compat import Interval, StrOptions, validated
+from .._compat import Interval, Options, StrOptions, validated
 from .._types import Any, ArrayLike, DTypeLike, Literal, NDArray, Sequence
 from ._factors import Terms
 
@@ -20,8 +20,7 @@ class PackedCodes:
     """Codes packed eight bits to the byte, with their length and bit order.
 
     Made by :func:`pack_codes`; make one yourself only from what another system packed: of
-    bytes, as below, of numbers by `from_integers`, and of text by `from_bit_strings` and
-    `from_hex`.
+    bytes, as below, of numbers by `from_integers`, and of text by `from_strings`.
 
     Parameters
     ----------
@@ -162,81 +161,48 @@ class PackedCodes:
         >>> unpack_codes(PackedCodes.from_integers([[-127]], n_bits=8, offset=128))
         array([[0, 0, 0, 0, 0, 0, 0, 1]], dtype=uint8)
         """
-        if not hasattr(numbers, "__array__"):  # of lists NumPy makes floats above 2**63
-            numbers = np.array(numbers, dtype=object)
         numbers = np.asarray(as_numpy(numbers, "numbers"))
         numbers = numbers.reshape(len(numbers), -1)
-        are_right = numbers.size > 0 and numbers.dtype.kind in "iuO"
-        if are_right and numbers.dtype.kind == "O":
-            are_right = all(isinstance(number, Integral) for number in numbers.flat)
-        size = -(-n_bits // 8) / max(numbers.shape[1], 1)
-        if not are_right or size not in (1, 2, 4, 8):
+        size = -(-n_bits // 8) / max(1, numbers.shape[1])
+        fits = numbers.dtype.kind in "iu" and numbers.size and size in (1, 2, 4, 8)
+        if fits:
+            least, most, n_values = numbers.min(), numbers.max(), 256 ** int(size)
+            least, most = int(least) + offset, int(most) + offset
+            fits = -n_values <= 2 * least and most < (n_values >> (least < 0))
+        if not fits:
             raise ValueError(
-                "numbers must be integers of 8, 16, 32 or 64 bits, got "
-                f"{numbers.dtype} in {numbers.shape[1]} columns for n_bits={n_bits}, which "
-                f"are {8 * size:g} bits a column."
+                f"numbers must be integers of {8 * size:g} bits, of 8, 16, 32 or 64, as "
+                f"n_bits={n_bits} and their {numbers.shape[1]} columns tell, after adding "
+                f"offset={offset}. Of bytes packed minus 128 offset is 128."
             )
-        least, most = int(numbers.min()) + offset, int(numbers.max()) + offset
-        beyond = 2 ** int(8 * size)
-        if least < -beyond // 2 or most >= (beyond // 2 if least < 0 else beyond):
-            raise ValueError(
-                f"numbers are {least} to {most}, with offset={offset}, and n_bits={n_bits} "
-                f"leave each {8 * size:g} bits. Bytes that were packed minus 128 take "
-                "offset=128, and those of two's complement offset=0."
-            )
-        numbers = numbers % beyond if numbers.dtype == object else numbers
-        words = np.ascontiguousarray(numbers).astype(f"u{size:.0f}")  # modulo `beyond`
-        words += words.dtype.type(offset % beyond)
+        words = np.ascontiguousarray(numbers).astype(f"u{size:.0f}")  # two's complement
+        words += words.dtype.type(offset % n_values)
         words = words.astype(words.dtype.newbyteorder(bitorder), copy=False)
         return cls(words.view(np.uint8), n_bits, bitorder)
 
     @classmethod
-    @validated(texts=["array-like"])
-    def from_bit_strings(cls, texts: ArrayLike) -> "PackedCodes":
-        """Read codes from strings of "0" and "1", bit 0 first.
+    @validated(
+        texts=["array-like"],
+        n_bits=[Interval(Integral, 1, None, closed="left"), None],
+        base=[Options(Integral, {2, 16})],
+    )
+    def from_strings(
+        cls, texts: ArrayLike, n_bits: int | None = None, *, base: Literal[2, 16] = 2
+    ) -> "PackedCodes":
+        """Read codes that are written as binary or hexadecimal numbers, bit 0 first.
 
         Parameters
         ----------
         texts : array-like of shape (n_samples,) of str
             Such as :func:`~sklearn_talr.export.to_bit_strings` writes, and columns ``bit``
-            of PostgreSQL hold.
-
-        Returns
-        -------
-        codes : PackedCodes
-            The codes, in little bit order.
-
-        Raises
-        ------
-        ValueError
-            If strings differ in length or have other characters.
-
-        Examples
-        --------
-        >>> from sklearn_talr.codes import PackedCodes, unpack_codes
-        >>> unpack_codes(PackedCodes.from_bit_strings(["101", "001"]))
-        array([[1, 0, 1],
-               [0, 0, 1]], dtype=uint8)
-        """
-        texts = _check_texts(texts, "01")
-        digits = np.frombuffer("".join(texts).encode(), dtype=np.uint8)
-        return as_packed(digits.reshape(len(texts), -1) - ord("0"))
-
-    @classmethod
-    @validated(
-        texts=["array-like"], n_bits=[Interval(Integral, 1, None, closed="left"), None]
-    )
-    def from_hex(cls, texts: ArrayLike, n_bits: int | None = None) -> "PackedCodes":
-        """Read codes from hexadecimal numbers, the most significant bit first.
-
-        Parameters
-        ----------
-        texts : array-like of shape (n_samples,) of str
-            Such as hashes of images by ImageHash and PDQ.
+            of PostgreSQL hold. Hashes of images by ImageHash and PDQ have base 16.
 
         n_bits : int, default=None
             Number of bits of a code. If digits have more, the first of these must be 0, as
-            ImageHash writes them. None means four for each digit.
+            ImageHash writes them. None means all that the digits have.
+
+        base : {2, 16}, default=2
+            Whether a digit is one bit, or four, the most significant first.
 
         Returns
         -------
@@ -251,21 +217,30 @@ class PackedCodes:
         Examples
         --------
         >>> from sklearn_talr.codes import PackedCodes, unpack_codes
-        >>> unpack_codes(PackedCodes.from_hex(["1e", "0f"], n_bits=5))
+        >>> unpack_codes(PackedCodes.from_strings(["101", "001"]))
+        array([[1, 0, 1],
+               [0, 0, 1]], dtype=uint8)
+        >>> unpack_codes(PackedCodes.from_strings(["1e", "0f"], n_bits=5, base=16))
         array([[1, 1, 1, 1, 0],
                [0, 1, 1, 1, 1]], dtype=uint8)
         """
-        texts = _check_texts(texts, hexdigits)
-        n_digits = len(texts[0])
-        n_bits = 4 * n_digits if n_bits is None else n_bits
-        whole = "".join("0" * (n_digits % 2) + text for text in texts)
-        octets = np.frombuffer(bytes.fromhex(whole), dtype=np.uint8)
-        bits = np.unpackbits(octets.reshape(len(texts), -1), axis=1)
-        n_more = bits.shape[1] - n_bits
+        texts = np.asarray(texts, dtype=object).ravel().tolist()
+        digits, width = ("01", 1) if base == 2 else (hexdigits, 4)
+        lengths = {len(text) if isinstance(text, str) else 0 for text in texts}
+        if len(lengths) != 1 or 0 in lengths or not set("".join(texts)) <= set(digits):
+            raise ValueError(
+                f"texts must be strings of equal length of the characters {digits}, as "
+                f"base={base} says."
+            )
+        table = np.zeros(128, dtype=np.uint8)
+        table[list(digits.encode())] = [int(digit, base) for digit in digits]
+        values = table[np.frombuffer("".join(texts).encode(), dtype=np.uint8)]
+        bits = np.unpackbits(values[:, None], axis=1)[:, -width:].reshape(len(texts), -1)
+        n_more = 0 if n_bits is None else bits.shape[1] - n_bits
         if n_more < 0 or bits[:, :n_more].any():
             raise ValueError(
-                f"n_bits={n_bits} does not match texts of {n_digits} digits: bits before "
-                "the last n_bits must be there, and be 0."
+                f"n_bits={n_bits} does not match texts of {bits.shape[1]} bits: those "
+                "before the last n_bits must be there, and be 0."
             )
         return as_packed(bits[:, n_more:])
 
@@ -521,21 +496,10 @@ def refuse_texts(codes, input_name):
     if getattr(codes, "ndim", 1) == 1 and len(codes) and isinstance(codes[0], str | bytes):
         raise ValueError(
             f"{input_name} are strings. Make codes of them by "
-            "PackedCodes.from_bit_strings(texts), or PackedCodes.from_hex(texts) if they "
-            'are hexadecimal, and of bytes by PackedCodes(np.frombuffer(b"".join(texts), '
-            "np.uint8).reshape(len(texts), -1), n_bits, bitorder)."
+            "PackedCodes.from_strings(texts), with base=16 if they are hexadecimal, and of "
+            "bytes by PackedCodes(np.frombuffer(b''.join(texts), np.uint8).reshape("
+            "len(texts), -1), n_bits, bitorder)."
         )
-
-
-def _check_texts(texts, characters):
-    """Return strings as a list, if they are of equal length and of these characters."""
-    texts = np.asarray(texts, dtype=object).ravel().tolist()
-    kinds = {len(text) if isinstance(text, str) else 0 for text in texts}
-    if len(kinds) != 1 or 0 in kinds or not set("".join(texts)) <= set(characters):
-        raise ValueError(
-            f"texts must be strings of equal length of the characters {characters}."
-        )
-    return texts
 
 
 def refuse_terms(codes, input_name):

@@ -87,7 +87,7 @@ def test_any_container_of_zeros_and_ones_is_packed(convert):
         ([[0.3, 1.0]], ValueError, "Activations become codes by"),
         ([[0, 255]], ValueError, r"unsigned bytes by PackedCodes\(bytes, n_bits"),
         (np.array([[0, -7]], np.int8), ValueError, r"from -7 to 0.*\.from_integers\("),
-        (["01", "11"], ValueError, r"codes are strings.*\.from_bit_strings\("),
+        (["01", "11"], ValueError, r"codes are strings.*\.from_strings\("),
         ([["0", "1"]], ValueError, "codes must hold zeros and ones only"),
         ([[0, np.nan]], ValueError, "codes contains NaN"),
         (np.zeros((0, 4)), ValueError, "0 sample"),
@@ -116,12 +116,8 @@ class TestWhatOthersStore:
         numbers = np.array([int(text, 2) for text in texts], dtype=f"u{size // 8}")
         numbers = numbers.astype(dtype).reshape(9, n_columns)
         given = numbers[:, 0] if n_columns == 1 else numbers
-        for numbers in (
-            given,
-            given.tolist(),
-            np.asfortranarray(given),
-            pd.DataFrame(given),
-        ):
+        lists = given if dtype == "u8" else given.tolist()  # NumPy makes floats of those
+        for numbers in (given, lists, np.asfortranarray(given), pd.DataFrame(given)):
             codes = PackedCodes.from_integers(numbers, bits.shape[1])
             assert_array_equal(codes, bits)
             codes = PackedCodes.from_integers(numbers, bits.shape[1], bitorder="little")
@@ -138,42 +134,46 @@ class TestWhatOthersStore:
     def test_text(self, n_bits):
         bits = random_codes(9, n_bits)
         texts = to_bit_strings(bits)
-        assert_array_equal(PackedCodes.from_bit_strings(texts), bits)
+        assert_array_equal(PackedCodes.from_strings(texts), bits)
         width = -(-n_bits // 4)  # as ImageHash writes arrays of bool
         hashes = pd.Series([f"{int(text, 2):0>{width}x}" for text in texts])
-        assert_array_equal(PackedCodes.from_hex(hashes, n_bits), bits)
-        assert_array_equal(PackedCodes.from_hex(hashes.str.upper(), n_bits), bits)
+        assert_array_equal(PackedCodes.from_strings(hashes, n_bits, base=16), bits)
+        upper = hashes.str.upper().to_numpy()
+        assert_array_equal(PackedCodes.from_strings(upper, n_bits, base=16), bits)
         if n_bits % 4 == 0:
-            assert_array_equal(PackedCodes.from_hex(hashes.tolist()), bits)
+            assert_array_equal(PackedCodes.from_strings(hashes.tolist(), base=16), bits)
 
     @pytest.mark.parametrize(
-        ("read", "message"),
+        ("numbers", "n_bits", "offset", "message"),
         [
-            (lambda: PackedCodes.from_integers([[1.0]], 8), "numbers must be integers"),
-            (lambda: PackedCodes.from_integers([[1, 2, 3]], 64), "21.3333 bits a column"),
-            (
-                lambda: PackedCodes.from_integers([[256]], 8),
-                "256 to 256.*leave each 8 bits",
-            ),
-            (lambda: PackedCodes.from_integers([[-1], [200]], 8), "-1 to 200"),
-            (lambda: PackedCodes.from_integers([[-1]], 8, offset=-128), "-129 to -129"),
-            (lambda: PackedCodes.from_integers([[3]], 7), "bits set beyond n_bits=7"),
-            (lambda: PackedCodes.from_bit_strings(["01", "012"]), "equal length"),
-            (lambda: PackedCodes.from_bit_strings(["01", "21"]), "of the characters 01"),
-            (lambda: PackedCodes.from_bit_strings("0101"), "must be an array-like"),
-            (lambda: PackedCodes.from_bit_strings([]), "equal length"),
-            (lambda: PackedCodes.from_hex(["ab", None]), "texts must be strings"),
-            (lambda: PackedCodes.from_hex(["0x1"]), "of the characters 0123"),
-            (
-                lambda: PackedCodes.from_hex(["ff"], 9),
-                "n_bits=9 does not match .* 2 digits",
-            ),
-            (lambda: PackedCodes.from_hex(["ff"], 7), "n_bits=7 does not match"),
+            ([[1.0]], 8, 0, "numbers must be integers of 8 bits"),
+            ([[1, 2, 3]], 64, 0, "integers of 21.3333 bits.* their 3 columns"),
+            ([[256]], 8, 0, "integers of 8 bits.*offset is 128"),
+            ([[-1], [200]], 8, 0, "integers of 8 bits"),
+            ([[-1]], 8, -128, "after adding offset=-128"),
+            ([[3]], 7, 0, "bits set beyond n_bits=7"),
         ],
     )
-    def test_what_cannot_be_meant_is_refused(self, read, message):
+    def test_integers_that_hold_no_codes(self, numbers, n_bits, offset, message):
         with pytest.raises(ValueError, match=message):
-            read()
+            PackedCodes.from_integers(numbers, n_bits, offset=offset)
+
+    @pytest.mark.parametrize(
+        ("texts", "n_bits", "base", "message"),
+        [
+            (["01", "012"], None, 2, "equal length of the characters 01, as base=2"),
+            (["01", "21"], None, 2, "of the characters 01"),
+            ("0101", None, 2, "must be an array-like"),
+            ([], None, 2, "equal length"),
+            (["ab", None], None, 16, "texts must be strings"),
+            (["0x1"], None, 16, "of the characters 0123"),
+            (["ff"], 9, 16, "n_bits=9 does not match texts of 8 bits"),
+            (["ff"], 7, 16, "n_bits=7 does not match"),
+        ],
+    )
+    def test_text_that_holds_no_codes(self, texts, n_bits, base, message):
+        with pytest.raises(ValueError, match=message):
+            PackedCodes.from_strings(texts, n_bits, base=base)
 
 
 def test_bare_bytes_cannot_be_unpacked():

@@ -79,7 +79,7 @@ class TestWhatIsACode:
     @pytest.mark.parametrize("text", ["0110", b"0110"])
     def test_texts_are_not_taken_for_numbers(self, text):
         for texts in ([text] * 3, np.array([text] * 3), pd.Series([text] * 3)):
-            with pytest.raises(ValueError, match=r"X are strings.*from_bit_strings\("):
+            with pytest.raises(ValueError, match=r"X are strings.*from_strings\("):
                 fit(texts)
 
     def test_codes_without_a_sign_are_warned_of(self):
