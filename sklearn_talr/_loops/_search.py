@@ -405,7 +405,10 @@ def _write_sums(tables, columns, first, sums):
 
 @compiled
 def _apply_terms(terms, unit, first, scores):
-    """Multiply sums by the factors of their codes, and add the addends."""
+    """Multiply sums by the factors of their codes, and add the addends.
+
+    Codes of rows without a direction, whose bytes stand for a factor of 0, come last.
+    """
     given, factors, lengths, factor_table, length_table = terms
     if given.shape[1] > 0:
         for code in range(len(scores)):
@@ -420,10 +423,12 @@ def _apply_terms(terms, unit, first, scores):
             factor = of_length[0]
             if len(factors):
                 factor *= factor_table[factors[first + code]]
-            scores[code] = scores[code] * factor + of_length[1] * unit
+            score = scores[code] * factor + of_length[1] * unit
+            scores[code] = score if factor > 0 else -np.inf
     elif len(factors):
         for code in range(len(scores)):
-            scores[code] *= factor_table[factors[first + code]]
+            factor = factor_table[factors[first + code]]
+            scores[code] = scores[code] * factor if factor > 0 else -np.inf
 
 
 @compiled

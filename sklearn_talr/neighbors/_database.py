@@ -498,7 +498,7 @@ class CodeDatabase(FittedAtOnce):
         index = self._get_fitted()
         distances, rows, _ = CodeDatabase._nearest(self, index, X, index.n_items)
         ties = np.zeros(distances.shape, dtype=np.int64)
-        np.cumsum(np.diff(distances, axis=1) > 0, axis=1, out=ties[:, 1:])
+        np.cumsum(distances[:, 1:] > distances[:, :-1], axis=1, out=ties[:, 1:])
         return Ranking(distances, index.named(rows), ties)
 
     def score(self, X: Rows, y: Any, sample_weight: Column = None) -> float:

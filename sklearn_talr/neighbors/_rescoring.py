@@ -138,7 +138,7 @@ def rescore(
             of_query = np.sqrt(np.einsum("ij,ij->i", difference, difference))
             order = np.argsort(of_query, kind="stable")[:n_neighbors]
         else:
-            of_query = features @ query
+            of_query = np.einsum("ij,j->i", features, query)  # of a row, at any place
             order = np.argsort(-of_query, kind="stable")[:n_neighbors]
         values.append(of_query[order])
         indices.append(rows[order])
