@@ -3,6 +3,7 @@
 from numbers import Integral, Real
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,7 +22,7 @@ from .._threads import map_in_threads, one_thread
 from .._types import Any, ArrayLike, Count, Literal, NDArray, Rows, Seed, Self
 from ..codes import PackedCodes, weighted_scores
 from ..codes._packed import as_packed
-from ._base import BaseHasher, Layers, check_features
+from ._base import BaseHasher, Layers, check_features, without_far_rows
 from ._words import Frame, scaled
 from ._words_fit import (
     ITERATIONS_OF_WORDS,
@@ -430,6 +431,8 @@ class AdditiveHasher(BaseHasher):
         rng = independent_random_state(self.random_state)
         # An order at random: some of the first rows stand for all.
         sample = X[rng.permutation(X.shape[0])[:max_samples]]
+        if self.metric != "cosine" and not sp.issparse(sample):
+            sample = without_far_rows(sample)
         if size == "auto":
             fits = self.n_bits % 8 == 0 and self.n_bits <= _MOST_BITS
             enough = sample.shape[0] >= max(_LEAST_ROWS, _ROWS_PER_BIT * self.n_bits)

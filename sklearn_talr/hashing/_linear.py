@@ -12,7 +12,7 @@ from .._progress import Progress
 from .._state import replace_fitted
 from .._threads import one_thread
 from .._types import Any, Rows, Seed, Self
-from ._base import BaseHasher, check_features, mean_and_unit
+from ._base import BaseHasher, check_features, mean_and_unit, without_far_rows
 
 _ITQ_ITERATIONS = 50  # as in the paper
 _MOST_DENSE_CELLS = 2**24  # of a sparse matrix that is made dense as a whole
@@ -218,7 +218,7 @@ def centered_projection(X, mean, kind, n_bits, rng, progress=None):
     """
     is_sparse = sp.issparse(X)
     if not is_sparse or X.shape[0] * X.shape[1] <= _MOST_DENSE_CELLS:
-        X = (X.toarray() if is_sparse else X) - mean
+        X = without_far_rows(X.toarray() if is_sparse else X) - mean
         return PROJECTIONS[kind](X, n_bits, rng, progress)
     if kind == "random":
         return random_projection(X, n_bits, rng)
