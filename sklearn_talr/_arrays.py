@@ -5,6 +5,7 @@ array is taken for one of NumPy, as scikit-learn takes it.
 """
 
 import sys
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -97,11 +98,12 @@ def enter(array):
     return space, array.detach()
 
 
-def as_numpy(array):
+def as_numpy(array, input_name="X"):
     """The same numbers in NumPy, without a copy where the memory is that of the host.
 
     An object that `space_of` assigns to NumPy is returned as it is.
     """
+    refuse_masked(**{input_name: array})
     space = space_of(array)
     if space is NUMPY:
         return array
@@ -121,13 +123,13 @@ def has_missing(values):
 
 
 def refuse_masked(**arrays):
-    """Raise ValueError if one of the arrays has masked entries."""
+    """Raise ValueError where entries of an array are masked: NumPy would forget that."""
     for name, values in arrays.items():
         if np.ma.is_masked(values):
             raise ValueError(
-                f"{name} has masked entries, which would count like all others. Leave them "
-                "out; in a table of scores pass y_score.filled(-np.inf) and "
-                "y_true.filled(0)."
+                f"{name} has masked entries, which would count like all others. Leave out "
+                f"their rows, or pass {name}.filled(value): -np.inf for scores, and 0 for "
+                "what is not relevant."
             )
 
 
@@ -153,6 +155,7 @@ def check_groups(groups, n_items):
     An array of another length than `n_items` is returned as it is, unless it holds the
     sizes of groups, which LightGBM takes.
     """
+    refuse_masked(groups=groups)
     groups = column_or_1d(groups)
     is_short = len(groups) < n_items and groups.dtype.kind in "iuf"
     if is_short and groups.sum() == n_items:
@@ -174,6 +177,10 @@ def check_ids(ids, n_items=None):
 
     Raises ValueError unless there is one for each of `n_items`, if that is given.
     """
+    if isinstance(ids, Mapping):
+        raise ValueError("ids must be a list or an array, got a dict: pass list(ids).")
+    refuse_masked(ids=ids)
+    ids = np.asarray(ids) if hasattr(ids, "__array__") else ids
     given = ids.tolist() if hasattr(ids, "tolist") else ids
     given = [given] if isinstance(given, str | int) else list(given)
     found = np.array(given)
@@ -182,7 +189,8 @@ def check_ids(ids, n_items=None):
         types = ", ".join(sorted({type(each).__name__ for each in given}))
         raise ValueError(
             "ids must be all strings, none of which ends in a null character, or all "
-            f"integers of int64, got entries of type {types}."
+            f"integers of int64, got entries of type {types}. Integers above 2**63 - 1 may "
+            "be written as strings."
         )
     if n_items is not None and len(given) != n_items:
         raise ValueError(f"ids must be one for each of {n_items} items, got {len(given)}.")

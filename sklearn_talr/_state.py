@@ -3,6 +3,8 @@
 import numpy as np
 from sklearn.utils.validation import validate_data
 
+from ._arrays import refuse_masked
+
 _FEW_NUMBERS = 2**16  # a look at all of them takes little time
 
 
@@ -29,6 +31,7 @@ def validate_aside(estimator, X, **options):
         What `fit` will have to set: ``n_features_in_`` and, where columns have names,
         ``feature_names_in_``.
     """
+    refuse_masked(X=X)
     stand_in = object.__new__(type(estimator))
     stand_in.__dict__.update(vars(estimator))
     X = validate_data(stand_in, X, **options)
@@ -64,6 +67,7 @@ def validate_seen(estimator, X, *, dtype="numeric", **options):
     """
     if _is_sound(X, vars(estimator), dtype):
         return X
+    refuse_masked(X=X)
     return validate_data(estimator, X, dtype=dtype, reset=False, **options)
 
 

@@ -88,3 +88,27 @@ def test_additive_codes_of_directions(metric, rows):
     np.testing.assert_allclose(found, expected, atol=1e-3 * np.abs(expected).max())
     codes = [hasher.transform(X) for hasher in hashers]
     assert np.mean(codes[0] == codes[1]) > 0.99
+
+
+@pytest.mark.parametrize("far", [-9999.0, 1e6])
+@pytest.mark.parametrize("n_far", [1, 3])
+@pytest.mark.parametrize("hasher", OF_DISTANCES, ids=name_of)
+def test_few_rows_far_from_all_others_spoil_no_fit(hasher, n_far, far, rows):
+    """By one row of -9999 the mean was far from all others, which had one code."""
+    X, y = np.tile(rows[0], (2, 1)), np.tile(rows[1], 2)
+    far_rows, far_y = np.vstack([X, np.full((n_far, 12), far)]), np.append(y, y[:n_far])
+    views = {}
+    if type(hasher) is type(CROSS_VIEW[0]):
+        views = {"X_query": far_rows, "y_query": far_y}
+    hasher = clone(hasher).set_params(random_state=0).fit(far_rows, far_y, **views)
+    assert len(np.unique(hasher.transform(X), axis=0)) > 1
+    if isinstance(hasher, LSHHasher | ITQHasher):
+        alone = clone(hasher).fit(X)
+        np.testing.assert_array_equal(hasher.transform(X), alone.transform(X))
+    if hasattr(hasher, "means_"):
+        np.testing.assert_allclose(hasher.means_[0], X.mean(axis=0), atol=5)
+
+
+def test_far_rows_count_where_they_are_many(rows):
+    X = np.vstack([rows[0], np.full((12, 12), 9999.0)])
+    np.testing.assert_allclose(LSHHasher(4).fit(X).means_[0], X.mean(axis=0))

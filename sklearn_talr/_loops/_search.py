@@ -11,15 +11,15 @@ import numpy as np
 
 from ._compile import compiled, copy_to, count_ones
 
-_TILE = 1_024  # codes
+TILE = 1_024  # codes
 _MANY = 2**16  # codes, from which on bounds of scores pay
-_UNBOUNDED = 4 * _TILE  # codes that limits are made of before bounds are of use
+_UNBOUNDED = 4 * TILE  # codes that limits are made of before bounds are of use
 _EPS = 2.0**-23  # of float32
 _LEAST = 2.0**-149  # the least number in float32
 
 
 @compiled
-def hamming_scan(queries, columns, n_bits, k, radius, whole):
+def hamming_scan(queries, columns, n_bits, k, radius, whole, tile):
     """Find codes near to queries by Hamming distance.
 
     Parameters
@@ -41,6 +41,9 @@ def hamming_scan(queries, columns, n_bits, k, radius, whole):
         Whether all codes at the distance of the last are wanted, too. If not, the first k
         are among what is found, and perhaps not all that are tied with the last.
 
+    tile : array of shape (1024,)
+        Is written to. Distances have its type, which must hold `n_bits`.
+
     Returns
     -------
     counts : array of shape (n_queries,)
@@ -50,18 +53,17 @@ def hamming_scan(queries, columns, n_bits, k, radius, whole):
         Numbers of the codes, query by query and ascending, and their distances.
     """
     n_queries, n_codes = len(queries), columns.shape[1]
-    room = 2 * _TILE + 4 * min(k, n_codes)
+    room = 2 * TILE + 4 * min(k, n_codes)
     rows = np.empty((n_queries, room), dtype=np.int64)
-    distances = np.empty((n_queries, room), dtype=np.uint16)
+    distances = np.empty((n_queries, room), dtype=tile.dtype)
     # What is known of a query: how many codes it has found; its reach, a distance that
     # holds k of them, or all that are wanted; and how many are within that.
     known = np.zeros((n_queries, 3), dtype=np.int64)
     counts, reach, held = known[:, 0], known[:, 1], known[:, 2]
     reach[:] = radius
     at_distance = np.zeros((n_queries, n_bits + 1), dtype=np.int64)
-    tile = np.empty(_TILE, dtype=np.uint16)
-    for first in range(0, n_codes, _TILE):
-        part = tile[: min(_TILE, n_codes - first)]
+    for first in range(0, n_codes, TILE):
+        part = tile[: min(TILE, n_codes - first)]
         for query in range(n_queries):
             if counts[query] + len(part) > room:
                 _drop(rows[query], distances[query], known[query])
@@ -180,9 +182,9 @@ def weighted_scan(weights, columns, terms, largest, as_costs, k, radius):
     n_queries, n_codes = len(weights), columns.shape[1]
     n_bytes = len(columns) * columns.itemsize
     exact, table = np.empty((n_bytes, 256)), np.empty((n_bytes, 256), dtype=np.float32)
-    rows = np.empty(4 * _TILE, dtype=np.int64)
-    scores, sums = np.empty(len(rows)), np.empty(_TILE, dtype=np.float32)
-    costs = np.empty(_TILE, dtype=np.uint32)
+    rows = np.empty(4 * TILE, dtype=np.int64)
+    scores, sums = np.empty(len(rows)), np.empty(TILE, dtype=np.float32)
+    costs = np.empty(TILE, dtype=np.uint32)
     signs = np.empty(len(columns), dtype=np.uint64)
     planes = np.empty((4, len(columns)), dtype=np.uint64)
     can_bound = n_codes >= _MANY and weights.shape[1] <= 8 * n_bytes
@@ -203,8 +205,8 @@ def weighted_scan(weights, columns, terms, largest, as_costs, k, radius):
             step = _write_planes(weights[query], signs, planes) * unit
         base, step = (0.0, step) if as_costs else (most * unit, 2 * step)
         count, room, limit = 0, k, -radius * unit - margin
-        for first in range(0, n_codes, _TILE):
-            part = sums[: min(_TILE, n_codes - first)]
+        for first in range(0, n_codes, TILE):
+            part = sums[: min(TILE, n_codes - first)]
             while start + count + len(part) > len(rows):
                 rows, scores = np.append(rows, rows), np.append(scores, scores)
             if is_bounded and first >= _UNBOUNDED:
@@ -222,7 +224,7 @@ def weighted_scan(weights, columns, terms, largest, as_costs, k, radius):
                 count, limit = _keep_best(
                     rows[start:], scores[start:], count, k, limit, margin
                 )
-                room = 2 * count + _TILE // 8
+                room = 2 * count + TILE // 8
         count, limit = _keep_best(rows[start:], scores[start:], count, k, limit, margin)
         counts[query], end = count, start + count
         _write_exact(exact, columns, terms, rows[start:end], scores[start:end])
@@ -363,9 +365,9 @@ def write_table(weights, as_costs, table):
 def write_scores(tables, columns, terms, scores):
     """Write the scores of all codes by all queries, in the precision of the tables."""
     unit = scores.dtype.type(1)
-    for first in range(0, columns.shape[1], _TILE):
+    for first in range(0, columns.shape[1], TILE):
         for query in range(len(tables)):
-            part = scores[query, first : first + _TILE]
+            part = scores[query, first : first + TILE]
             _write_sums(tables[query], columns, first, part)
             _apply_terms(terms, unit, first, part)
 
@@ -403,7 +405,10 @@ def _write_sums(tables, columns, first, sums):
 
 @compiled
 def _apply_terms(terms, unit, first, scores):
-    """Multiply sums by the factors of their codes, and add the addends."""
+    """Multiply sums by the factors of their codes, and add the addends.
+
+    Codes of rows without a direction, whose bytes stand for a factor of 0, come last.
+    """
     given, factors, lengths, factor_table, length_table = terms
     if given.shape[1] > 0:
         for code in range(len(scores)):
@@ -418,10 +423,12 @@ def _apply_terms(terms, unit, first, scores):
             factor = of_length[0]
             if len(factors):
                 factor *= factor_table[factors[first + code]]
-            scores[code] = scores[code] * factor + of_length[1] * unit
+            score = scores[code] * factor + of_length[1] * unit
+            scores[code] = score if factor > 0 else -np.inf
     elif len(factors):
         for code in range(len(scores)):
-            scores[code] *= factor_table[factors[first + code]]
+            factor = factor_table[factors[first + code]]
+            scores[code] = scores[code] * factor if factor > 0 else -np.inf
 
 
 @compiled

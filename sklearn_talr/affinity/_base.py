@@ -12,6 +12,7 @@ from .._threads import one_thread
 from .._types import Any, Array, Iterator, Oracle, Rows
 
 _COLLECTIONS = Collection, np.ndarray
+_NUMBERS = int, float, np.bool_, np.integer, np.floating
 _HOW_TO_BINARIZE = (
     "write them as indicators: MultiLabelBinarizer().fit_transform(y), from "
     "sklearn.preprocessing"
@@ -21,18 +22,23 @@ _HOW_TO_BINARIZE = (
 def lists_as_array(y):
     """Turn lists, and arrays of other libraries, into an array of NumPy.
 
-    Data frames and sparse matrices are returned as they are.
+    Sparse matrices are returned as they are, and so are data frames, unless pandas keeps
+    numbers in types of its own, such as Int64.
 
     Raises
     ------
     ValueError
         If rows differ in length, as lists of the labels of each sample do, if some
-        entries of a masked array are masked, or a list of strings holds None or NaN: as an
-        array they would be like all others.
+        entries of a masked array are masked, or a list of strings, or a table, holds None
+        or NaN: as an array they would be like all others.
     """
-    y = as_numpy(y)
-    if np.ma.is_masked(y):
-        raise ValueError("y has masked entries; every sample needs a label.")
+    y = as_numpy(y, "y")
+    if hasattr(y, "iloc") or (isinstance(y, np.ndarray) and y.dtype == object):
+        values = np.asarray(y)
+        if values.dtype == object and values.ndim == 2:
+            refuse_missing(values)
+        are_numbers = values.size and all(issubclass(k, _NUMBERS) for k in kinds_of(values))
+        return np.array(values.tolist()) if are_numbers else y
     if not isinstance(y, (list, tuple)):
         return y
     try:
@@ -187,8 +193,23 @@ class BaseAffinity:
         targets : ndarray, CSR or sequence with a shape, of length n_samples
             Index arrays and slices select from them.
         """
-        y = as_numpy(y)
+        y = as_numpy(y, "y")
         return y.tocsr() if sp.issparse(y) else np.asarray(y)
+
+    def named_after(self, y: Any) -> "BaseAffinity":
+        """Return an affinity that knows the names of columns of targets, if they matter.
+
+        Parameters
+        ----------
+        y : targets of length n_samples
+            As a user gives them.
+
+        Returns
+        -------
+        affinity : BaseAffinity
+            By default this one, to which names mean nothing.
+        """
+        return self
 
     def targets_of(self, X: Rows) -> Any:
         """Return the targets of samples that come without `y`: their features.
@@ -549,12 +570,13 @@ class BaseAffinity:
         affinity = _SAVABLE[plain["name"]]()
         params = affinity.get_params()
         for key, value in plain["state"].items():
-            if key not in params:  # fitted attributes are numbers and lists of these
-                numbers = np.asarray(value)
-                are_numbers = numbers.dtype.kind in "iuf" and numbers.ndim < 2
-                if key[:1] == "_" or key[-1:] != "_" or not (are_numbers and numbers.size):
+            if key not in params:  # fitted attributes are numbers, lists of these, or names
+                array = np.asarray(value)
+                kinds = "U" if key == "label_names_in_" else "iuf"
+                is_plain = array.dtype.kind in kinds and array.ndim < 2 and array.size
+                if key[:1] == "_" or key[-1:] != "_" or not is_plain:
                     raise ValueError(f"{plain['name']} has no {key!r} of {value!r}.")
-                value = numbers if isinstance(value, list) else value
+                value = array if isinstance(value, list) else value
             setattr(affinity, key, value)
         affinity._validate_params()
         return affinity

@@ -4,10 +4,11 @@ import copy
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_array, column_or_1d, gen_batches
 
 from .._arrays import refuse_missing
+from .._state import replace_fitted
 from .._types import Any, Array, ArrayLike, Rows, Self
 from ..codes._packed import as_words
 from ._base import BaseAffinity, kinds_of, lists_as_array, refuse_tags
@@ -181,6 +182,10 @@ class SharedLabelAffinity(_ClassAffinity, savable=True):
         Values that the affinity can take among the targets seen by `fit`, which are 0 to
         the greatest number of labels of a sample (0 and 1 if `binary`).
 
+    label_names_in_ : ndarray of shape (n_labels,)
+        Names of the columns, if `fit` saw a data frame whose names are all strings. Data
+        frames with other names, or in another order, are refused from then on.
+
     See Also
     --------
     LabelAffinity : For one label per sample.
@@ -215,11 +220,34 @@ class SharedLabelAffinity(_ClassAffinity, savable=True):
             The fitted oracle.
         """
         self._validate_params()  # by _fit_context it would be skipped in a hasher's fit
-        self.levels_ = self.levels_between(y, y)
-        return self
+        names, y = _names_of(y), clone(self).check_targets(y)
+        fitted = {} if names is None else {"label_names_in_": names}
+        return replace_fitted(self, {"levels_": self.levels_between(y, y)} | fitted)
+
+    def fit_clone(self, y: Any) -> BaseAffinity:
+        """Return a clone that is fitted to targets, with the names that are known."""
+        fitted = super().fit_clone(y)
+        if hasattr(self, "label_names_in_"):
+            fitted.label_names_in_ = self.label_names_in_
+        return fitted
+
+    def named_after(self, y: Any) -> BaseAffinity:
+        """Return an affinity that knows the names of labels."""
+        names = _names_of(y)
+        if names is None or hasattr(self, "label_names_in_"):
+            return self
+        named = copy.copy(self)
+        named.label_names_in_ = names
+        return named
 
     def check_targets(self, y: Any) -> Any:
         """Return the indicators as a 2-D array or CSR matrix, or raise ValueError."""
+        names, known = _names_of(y), getattr(self, "label_names_in_", None)
+        if names is not None and known is not None and not np.array_equal(names, known):
+            raise ValueError(
+                f"y has labels named {names.tolist()}, and those of fit, in their order, "
+                f"are {known.tolist()}. Pass y[{known.tolist()}] if these are its columns."
+            )
         y = lists_as_array(y)
         if not sp.issparse(y):
             refuse_tags(np.asarray(y))
@@ -296,6 +324,12 @@ class SharedLabelAffinity(_ClassAffinity, savable=True):
         for query_word, database_word in zip(_words(query).T, _words(database).T):
             shared += np.bitwise_count(query_word[:, None] & database_word)
         return (shared > 0).astype(np.int32) if self.binary else shared
+
+
+def _names_of(y):
+    """Names of the columns of a data frame, if all are strings; else None."""
+    names = list(getattr(y, "columns", []))
+    return np.array(names) if names and all(isinstance(n, str) for n in names) else None
 
 
 def is_indicator(y):

@@ -6,9 +6,10 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array
 
+from .._arrays import refuse_masked
 from .._compat import validated
 from .._types import Any, Array, Rows, Self
-from ._base import BaseAffinity
+from ._base import BaseAffinity, lists_as_array
 
 
 class PrecomputedAffinity(BaseAffinity):
@@ -51,8 +52,16 @@ class PrecomputedAffinity(BaseAffinity):
 
     @validated(affinity=["array-like", "sparse matrix"])
     def __init__(self, affinity: Rows) -> None:
+        if hasattr(affinity, "iloc"):
+            rows, columns = affinity.index.tolist(), affinity.columns.tolist()
+            if rows != columns and set(rows) == set(columns):
+                raise ValueError(
+                    "affinity names the same samples in its rows and columns, but in "
+                    "another order. Pass affinity.loc[:, affinity.index]."
+                )
+        refuse_masked(affinity=affinity)
         matrix = check_array(
-            affinity, accept_sparse="csr", dtype=None, input_name="affinity"
+            lists_as_array(affinity), accept_sparse="csr", dtype=None, input_name="affinity"
         )
         if matrix.shape[0] != matrix.shape[1]:
             raise ValueError(

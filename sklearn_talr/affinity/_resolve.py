@@ -98,7 +98,7 @@ def resolve_affinity(
            [1, 1],
            [0, 1]]))
     """
-    y = as_numpy(y)
+    y = given = as_numpy(y, "y")
     if isinstance(affinity, str) and affinity == "auto":
         # The form of `y` tells.
         if y is not None and not isinstance(y, BaseAffinity):
@@ -124,7 +124,7 @@ def resolve_affinity(
                     "affinity=ThresholdAffinity(). Round or bin affinities."
                 )
             if y.shape[0] == y.shape[1]:
-                affinity = y = PrecomputedAffinity(y)
+                affinity = y = PrecomputedAffinity(given)
             elif y.shape[1] < y.shape[0] and is_indicator(y):
                 affinity = SharedLabelAffinity()
             else:
@@ -141,6 +141,7 @@ def resolve_affinity(
                 )
     affinity = BaseAffinity.of(affinity)
     targets = affinity.check_targets(affinity.targets_of(X) if y is None else y)
+    affinity = affinity.named_after(given)
     if X is not None and np.shape(X)[0] != targets.shape[0]:
         raise ValueError(
             "X and y must have the same number of samples, got "

@@ -12,8 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 from .._arrays import as_numpy
 from .._compat import Interval
 from .._state import replace_fitted
+from .._threads import slices
 from .._types import Any, Array, ArrayLike, Rows, Seed, Self, Sequence
 from ._base import BaseAffinity
+
+_EPS = np.finfo(np.float64).eps
+_CELLS_PER_BLOCK = 2**20  # of rows that are subtracted from each other
 
 
 class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
@@ -42,7 +46,8 @@ class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
     Attributes
     ----------
     thresholds_ : ndarray of shape (n_quantiles,)
-        Greatest distance of each quantile, in the order of `quantiles`.
+        Greatest distance of each quantile, in the order of `quantiles`, and what rounding
+        may add to it.
 
     levels_ : ndarray of shape (n_quantiles + 1,)
         Sorted values that the affinity can take, 0 included.
@@ -52,6 +57,12 @@ class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
 
     n_features_in_ : int
         Number of features of the rows seen by `fit`.
+
+    Notes
+    -----
+    Pairs at a threshold are within it. The level of a pair depends on nothing else: it is
+    the same in both directions, and whatever other rows are asked about. Numbers such as
+    prices, whose binary fractions are rounded, have one level for one distance, too.
 
     References
     ----------
@@ -137,13 +148,23 @@ class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
             rng = check_random_state(self.random_state)
             rows = rows[rng.choice(len(rows), self.subsample, replace=False)]
         mean = rows.mean(axis=0, dtype=np.float64)
-        rows = rows - mean
-        distances = euclidean_distances(rows)[~np.tri(len(rows), dtype=bool)]
-        # The computed distance of two equal rows is 0 but for rounding.
-        largest = np.einsum("ij,ij->i", rows, rows, dtype=np.float64).max()
-        of_equals = np.sqrt(4 * np.finfo(np.float64).eps * rows.shape[1] * largest)
+        squares = euclidean_distances(rows - mean, squared=True)
+        np.fill_diagonal(squares, -1)  # which is that of no pair
+        pairs = squares[~np.tri(len(rows), dtype=bool)]
+        places = quantiles * (len(pairs) - 1)
+        ends = np.floor(places).astype(int), np.ceil(places).astype(int)
+        pairs.partition(np.unique(ends))
+        # Distances between which a quantile lies, of pairs that have them
+        found = [np.argmax(squares == square) for square in pairs[np.ravel(ends)]]
+        one, other = np.divmod(found, len(rows))
+        low, high = np.sqrt(_squares(rows[one], rows[other])).reshape(2, -1)
+        thresholds = low + (high - low) * (places - ends[0])
+        # Equal distances of decimal fractions differ by what these are rounded by. A row
+        # far from all others, such as one of -9999, is not to decide how much that is.
+        length = np.quantile(np.linalg.norm(rows, axis=1), 0.99)
+        rounded = 8 * np.finfo(rows.dtype).eps * length
         fitted = {
-            "thresholds_": np.maximum(np.quantile(distances, quantiles), of_equals),
+            "thresholds_": thresholds * (1 + rows.shape[1] * _EPS) + rounded,
             "levels_": np.concatenate(([0], np.sort(levels))),
             "mean_": mean,
             "n_features_in_": rows.shape[1],
@@ -155,7 +176,7 @@ class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
 
         Single numbers, of shape (n_samples,), become rows of one feature.
         """
-        y = as_numpy(y)
+        y = as_numpy(y, "y")
         if np.ndim(y) == 1 and np.ndim(y[0] if len(y) else 0) == 0:
             y = np.reshape(y, (-1, 1))
         return check_array(y, dtype=(np.float64, np.float32), input_name="y")
@@ -205,7 +226,23 @@ class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
                     f"y has {rows.shape[1]} features, but the thresholds are those of "
                     f"distances between rows of {self.n_features_in_} features."
                 )
-        # Distances are differences of products, which lose digits far from the origin.
-        distances = euclidean_distances(y_query - self.mean_, y_database - self.mean_)
-        outside = np.searchsorted(np.sort(self.thresholds_), distances, side="left")
-        return self.levels_[::-1][outside]
+        # Squares as differences of products lose digits, the more the longer rows are.
+        centered = y_query - self.mean_, y_database - self.mean_
+        squares = euclidean_distances(*centered, squared=True)
+        lengths = [np.einsum("ij,ij->i", rows, rows) for rows in centered]
+        margin = 4 * (self.n_features_in_ + 1) * _EPS * np.add.outer(*lengths)
+        limits = np.sort(self.thresholds_) ** 2
+        is_near = np.zeros(squares.shape, dtype=bool)
+        for limit in limits:
+            is_near |= np.abs(squares - limit) <= margin
+        query, item = np.nonzero(is_near)
+        for part in slices(len(query), max(1, _CELLS_PER_BLOCK // len(self.mean_))):
+            pairs = query[part], item[part]
+            squares[pairs] = _squares(y_query[pairs[0]], y_database[pairs[1]])
+        return self.levels_[::-1][np.searchsorted(limits, squares, side="left")]
+
+
+def _squares(rows, others):
+    """Squared distances of pairs of rows, from their differences."""
+    differences = np.subtract(rows, others, dtype=np.float64)
+    return np.einsum("ij,ij->i", differences, differences)

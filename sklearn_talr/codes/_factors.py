@@ -74,7 +74,14 @@ class Terms(NamedTuple):
         pairs, values = np.tile(np.float32([1, 0]), (n_codes, 1)), self.values
         if values is not None:
             pairs[:, : values.shape[1]] = values
+        if not self.given.shape[1]:
+            pairs[pairs[:, 0] == 0, 1] = -np.inf  # those come last
         return pairs
+
+    def without_direction(self, rows):
+        """The terms, where rows of a mask have no direction: byte 0, for a factor of 0."""
+        name = "lengths" if len(self.length_table) else "factors"
+        return self._replace(**{name: np.where(rows, np.uint8(0), getattr(self, name))})
 
     def rows(self, rows):
         """The terms of some of the codes."""
@@ -131,14 +138,18 @@ class ScoreRule(NamedTuple):
 
     @property
     def table(self):
-        """What the bytes of factors stand for, shape (256,), dtype float32."""
-        return np.exp(self.low + (self.high - self.low) / 255 * _STEPS).astype(np.float32)
+        """What the bytes of factors stand for, shape (256,), dtype float32.
+
+        Byte 0 is that of rows without a direction.
+        """
+        table = np.exp(self.low + (self.high - self.low) / 255 * _STEPS)
+        return np.where(_STEPS, table, 0).astype(np.float32)
 
     def steps_of(self, values):
         """The bytes nearest to positive values, by logarithm between the bounds."""
         width = max(self.high - self.low, _TINY)
         steps = 255 / width * (np.log(np.maximum(values, _TINY)) - self.low)
-        return np.clip(np.rint(steps), 0, 255).astype(np.uint8)
+        return np.clip(np.rint(steps), 1, 255).astype(np.uint8)
 
     def terms(self, data, lengths=None):
         """Terms of packed codes, and of the bytes that came with them."""

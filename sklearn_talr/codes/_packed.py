@@ -1,24 +1,26 @@
 """Codes as bits and as packed bytes."""
 
 from numbers import Integral
+from string import hexdigits
 
 import numpy as np
 from sklearn.utils import check_array
 
 from .._arrays import as_numpy
-from .._compat import Interval, StrOptions, validated
+from .._compat import Interval, Options, StrOptions, validated
 from .._types import Any, ArrayLike, DTypeLike, Literal, NDArray, Sequence
 from ._factors import Terms
 
 NO_TERMS = Terms()
+_MOST_ACTIVE = 31  # of integers that may be activations; some packed byte is larger
 _BIT_ORDER = [StrOptions({"little", "big"})]
 
 
 class PackedCodes:
     """Codes packed eight bits to the byte, with their length and bit order.
 
-    Made by :func:`pack_codes`; make one yourself only from bytes that another system
-    packed.
+    Made by :func:`pack_codes`; make one yourself only from what another system packed: of
+    bytes, as below, of numbers by `from_integers`, and of text by `from_strings`.
 
     Parameters
     ----------
@@ -83,7 +85,8 @@ class PackedCodes:
         if self.data.dtype != np.uint8 or self.data.ndim != 2:
             raise ValueError(
                 "data must be a 2-D uint8 array of packed bytes, got "
-                f"{self.data.ndim}-D {self.data.dtype}. Use pack_codes to pack bits."
+                f"{self.data.ndim}-D {self.data.dtype}. Use pack_codes to pack bits, and "
+                "PackedCodes.from_integers for bytes of other types."
             )
         if self.data.shape[1] != n_bytes:
             raise ValueError(
@@ -107,6 +110,139 @@ class PackedCodes:
                     f"perhaps an addend for each code, got {terms.shape}."
                 )
             self._terms = Terms(terms)
+
+    @classmethod
+    @validated(
+        numbers=["array-like"],
+        n_bits=[Interval(Integral, 1, None, closed="left")],
+        bitorder=_BIT_ORDER,
+        offset=[Integral],
+    )
+    def from_integers(
+        cls,
+        numbers: ArrayLike,
+        n_bits: int,
+        *,
+        bitorder: Literal["little", "big"] = "big",
+        offset: int = 0,
+    ) -> "PackedCodes":
+        """Read codes that are stored as integers, of 8, 16, 32 or 64 bits each.
+
+        Parameters
+        ----------
+        numbers : array-like of shape (n_samples,) or (n_samples, n_columns) of int
+            Signed bytes, words or hashes. Negative numbers are those of two's complement:
+            -1 is all ones.
+
+        n_bits : int
+            Number of bits of a code, which all columns share equally.
+
+        bitorder : {"little", "big"}, default="big"
+            Whether bit 0 of a code is the least or the most significant of the first
+            number.
+
+        offset : int, default=0
+            Added to the numbers first: 128 for bytes that were packed minus 128, as
+            ``"binary"`` embeddings of sentence-transformers, Cohere and Voyage are.
+
+        Returns
+        -------
+        codes : PackedCodes
+            The codes.
+
+        Raises
+        ------
+        ValueError
+            If numbers are no integers, or do not fit into `n_bits`.
+
+        Examples
+        --------
+        >>> from sklearn_talr.codes import PackedCodes, unpack_codes
+        >>> unpack_codes(PackedCodes.from_integers([[-127]], n_bits=8, offset=128))
+        array([[0, 0, 0, 0, 0, 0, 0, 1]], dtype=uint8)
+        """
+        numbers = np.asarray(as_numpy(numbers, "numbers"))
+        numbers = numbers.reshape(len(numbers), -1)
+        size = -(-n_bits // 8) / max(1, numbers.shape[1])
+        fits = numbers.dtype.kind in "iu" and numbers.size and size in (1, 2, 4, 8)
+        if fits:
+            least, most, n_values = numbers.min(), numbers.max(), 256 ** int(size)
+            least, most = int(least) + offset, int(most) + offset
+            fits = -n_values <= 2 * least and most < (n_values >> (least < 0))
+        if not fits:
+            raise ValueError(
+                f"numbers must be integers of {8 * size:g} bits, of 8, 16, 32 or 64, as "
+                f"n_bits={n_bits} and their {numbers.shape[1]} columns tell, after adding "
+                f"offset={offset}. Of bytes packed minus 128 offset is 128."
+            )
+        words = np.ascontiguousarray(numbers).astype(f"u{size:.0f}")  # two's complement
+        words += words.dtype.type(offset % n_values)
+        words = words.astype(words.dtype.newbyteorder(bitorder), copy=False)
+        return cls(words.view(np.uint8), n_bits, bitorder)
+
+    @classmethod
+    @validated(
+        texts=["array-like"],
+        n_bits=[Interval(Integral, 1, None, closed="left"), None],
+        base=[Options(Integral, {2, 16})],
+    )
+    def from_strings(
+        cls, texts: ArrayLike, n_bits: int | None = None, *, base: Literal[2, 16] = 2
+    ) -> "PackedCodes":
+        """Read codes that are written as binary or hexadecimal numbers, bit 0 first.
+
+        Parameters
+        ----------
+        texts : array-like of shape (n_samples,) of str
+            Such as :func:`~sklearn_talr.export.to_bit_strings` writes, and columns ``bit``
+            of PostgreSQL hold. Hashes of images by ImageHash and PDQ have base 16.
+
+        n_bits : int, default=None
+            Number of bits of a code. If digits have more, the first of these must be 0, as
+            ImageHash writes them. None means all that the digits have.
+
+        base : {2, 16}, default=2
+            Whether a digit is one bit, or four, the most significant first.
+
+        Returns
+        -------
+        codes : PackedCodes
+            The codes, in little bit order.
+
+        Raises
+        ------
+        ValueError
+            If strings differ in length, have other characters, or do not hold `n_bits`.
+
+        Examples
+        --------
+        >>> from sklearn_talr.codes import PackedCodes, unpack_codes
+        >>> unpack_codes(PackedCodes.from_strings(["101", "001"]))
+        array([[1, 0, 1],
+               [0, 0, 1]], dtype=uint8)
+        >>> unpack_codes(PackedCodes.from_strings(["1e", "0f"], n_bits=5, base=16))
+        array([[1, 1, 1, 1, 0],
+               [0, 1, 1, 1, 1]], dtype=uint8)
+        """
+        texts = np.asarray(texts, dtype=object).ravel().tolist()
+        digits, width = ("01", 1) if base == 2 else (hexdigits, 4)
+        lengths = {len(text) if isinstance(text, str) else 0 for text in texts}
+        if len(lengths) != 1 or 0 in lengths or not set("".join(texts)) <= set(digits):
+            raise ValueError(
+                f"texts must be strings of equal length of the characters {digits}, as "
+                f"base={base} says."
+            )
+        table = np.zeros(128, dtype=np.uint8)
+        table[list(digits.encode())] = [int(digit, base) for digit in digits]
+        values = table[np.frombuffer("".join(texts).encode(), dtype=np.uint8)]
+        bits = np.unpackbits(values[:, None], axis=1)[:, -width:].reshape(len(texts), -1)
+        n_more = 0 if n_bits is None else bits.shape[1] - n_bits
+        if n_more < 0 or bits[:, :n_more].any():
+            raise ValueError(
+                f"n_bits={n_bits} does not match texts of {bits.shape[1]} bits: those "
+                "before the last n_bits must be there, and be 0."
+            )
+        return as_packed(bits[:, n_more:])
 
     @classmethod
     def _of(cls, data, n_bits, bitorder="little", terms=NO_TERMS):
@@ -325,7 +461,9 @@ def as_packed(codes, bitorder="little", input_name="codes"):
             return codes
         data = np.packbits(np.asarray(codes), axis=1, bitorder=bitorder)
         return PackedCodes._of(data, codes.n_bits, bitorder, codes._terms)
-    bits = check_array(as_numpy(codes), dtype=None, input_name=input_name)
+    refuse_texts(codes, input_name)
+    bits = check_array(as_numpy(codes, input_name), dtype=None, input_name=input_name)
+    refuse_integers(bits, input_name)
     if bits.dtype.kind not in "biuf" or np.any((bits != 0) & (bits != 1)):
         raise ValueError(
             f"{input_name} must hold zeros and ones only. Activations become codes by "
@@ -334,6 +472,34 @@ def as_packed(codes, bitorder="little", input_name="codes"):
         )
     data = np.packbits(bits.astype(bool, copy=False), axis=1, bitorder=bitorder)
     return PackedCodes._of(data, bits.shape[1], bitorder)
+
+
+def refuse_integers(bits, input_name):
+    """Raise ValueError where an array holds integers of several bits each.
+
+    Small ones of wide signed types may be activations.
+    """
+    kind, size = bits.dtype.kind, bits.dtype.itemsize
+    most = 1 if kind == "u" or size == 1 else _MOST_ACTIVE
+    if kind in "iu" and (bits.max() > most or bits.min() < -most):
+        raise ValueError(
+            f"{input_name} holds integers from {bits.min()} to {bits.max()}, "
+            "which look like packed codes. Make codes of unsigned bytes by "
+            "PackedCodes(bytes, n_bits, bitorder), of signed ones and of hashes by "
+            "PackedCodes.from_integers(numbers, n_bits), and of activations by "
+            f"{input_name} > 0."
+        )
+
+
+def refuse_texts(codes, input_name):
+    """Raise ValueError where codes are strings."""
+    if getattr(codes, "ndim", 1) == 1 and len(codes) and isinstance(codes[0], str | bytes):
+        raise ValueError(
+            f"{input_name} are strings. Make codes of them by "
+            "PackedCodes.from_strings(texts), with base=16 if they are hexadecimal, and of "
+            "bytes by PackedCodes(np.frombuffer(b''.join(texts), np.uint8).reshape("
+            "len(texts), -1), n_bits, bitorder)."
+        )
 
 
 def refuse_terms(codes, input_name):

@@ -33,7 +33,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils import check_array
 
-from .._arrays import as_numpy
+from .._arrays import as_numpy, has_missing
 from .._compat import validated
 from .._threads import map_in_threads, slices
 from .._types import ArrayLike, Column, Count, NDArray
@@ -64,15 +64,20 @@ def read_groups(groups, n_rows, input_name="groups"):
     """
     if groups is None:
         return Groups(np.arange(n_rows), np.arange(n_rows))
-    labels = np.asarray(as_numpy(groups))
+    labels = np.asarray(as_numpy(groups, input_name))
     if labels.shape != (n_rows,):
         raise ValueError(
             f"{input_name} must name the group of each of the {n_rows} rows, got an array "
             f"of shape {labels.shape}. Sizes of groups become names by "
             "np.repeat(np.arange(len(sizes)), sizes)."
         )
-    if labels.dtype.kind in "fcmM" and np.any(labels != labels):
-        raise ValueError(f"{input_name} contains NaN, which names no group.")
+    if has_missing(
+        np.array(groups, dtype=object) if isinstance(groups, list | tuple) else labels
+    ):
+        raise ValueError(
+            f"{input_name} contains NaN, NaT or None, which names no group. Leave out rows "
+            "that have none."
+        )
     try:
         _, first, numbers = np.unique(labels, return_index=True, return_inverse=True)
     except TypeError as error:
@@ -261,7 +266,7 @@ def refuse_codes(queries, input_name):
     Codes are packed, of a type for bits, or both zeros and ones only. An array of zeros
     alone holds the weights of queries that know nothing.
     """
-    queries = as_numpy(queries)
+    queries = as_numpy(queries, input_name)
     values = np.asarray(queries)
     ones = values == 1
     has_both = ones.any() and not ones.all()

@@ -68,8 +68,9 @@ def to_faiss(
     ------
     ValueError
         If `codes` are no codes or have factors or addends, `ids` are not different integers
-        less than 2**63, one for each code, a `description` is given together with
-        ``weighted=True``, or words of 8 bits without it or for codes they do not divide.
+        less than 2**63 and other than -1, one for each code, a `description` is given
+        together with ``weighted=True``, or words of 8 bits without it or for codes they do
+        not divide.
 
     Warns
     -----
@@ -122,6 +123,11 @@ def to_faiss(
     packed, names = check_codes(codes, ids, engine="faiss")
     if ids is None and np.array_equal(names, np.arange(len(names))):
         names = None  # they are those of faiss
+    elif -1 in names:
+        raise ValueError(
+            "ids must not have -1 for faiss, which answers so where it finds nothing. Give "
+            "that item another id."
+        )
     if word_size == 8 and (not weighted or packed.n_bits % 8):
         raise ValueError(
             f"word_size=8 takes weighted=True, got {weighted}, and codes whose length is a "

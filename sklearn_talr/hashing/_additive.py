@@ -3,6 +3,7 @@
 from numbers import Integral, Real
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
@@ -15,13 +16,13 @@ from .._compat import (
     fit_method,
     independent_random_state,
 )
-from .._progress import Progress
+from .._progress import Progress, warn_caller
 from .._state import replace_fitted
 from .._threads import map_in_threads, one_thread
 from .._types import Any, ArrayLike, Count, Literal, NDArray, Rows, Seed, Self
-from ..codes import weighted_scores
+from ..codes import PackedCodes, weighted_scores
 from ..codes._packed import as_packed
-from ._base import BaseHasher, Layers, check_features
+from ._base import BaseHasher, Layers, check_features, without_far_rows
 from ._words import Frame, scaled
 from ._words_fit import (
     ITERATIONS_OF_WORDS,
@@ -316,6 +317,38 @@ class AdditiveHasher(BaseHasher):
             model = improve_bits(frame, rows, signs, model.moments, *how)
         return replace_fitted(self, progress.finish(model))
 
+    def encode(self, X: Rows) -> PackedCodes:
+        """Compute codes, packed eight bits to the byte, with factors and addends.
+
+        Parameters
+        ----------
+        X : {array-like, CSR} of shape (n_samples, n_features)
+            Features.
+
+        Returns
+        -------
+        codes : PackedCodes
+            Codes of shape (n_samples, n_bits), in little bit order. Under ``"cosine"``
+            rows of zeros, which have no direction, have factor 0 and come last.
+
+        Warns
+        -----
+        UserWarning
+            If there are rows of zeros under ``"cosine"``.
+        """
+        packed = super().encode(X)
+        if self._model_.frame.metric != "cosine":
+            return packed
+        is_zero = np.ravel((self._enter(X)[1] != 0).sum(axis=1)) == 0
+        if is_zero.any():
+            warn_caller(
+                f"X has {is_zero.sum()} rows of zeros, first row {is_zero.argmax()}. They "
+                "have no direction, so their factor is 0, and searches find them last. "
+                "Leave them out, or embed them again."
+            )
+            packed._terms = packed._terms.without_direction(is_zero)
+        return packed
+
     def inverse_transform(self, X: ArrayLike) -> NDArray[np.float32]:
         """Decode codes: the features that they stand for.
 
@@ -364,15 +397,16 @@ class AdditiveHasher(BaseHasher):
         if n_samples < 2:
             raise ValueError("X has one sample, which has no others to find; pass more.")
         n_neighbors = min(_N_NEIGHBORS, max(1, (n_samples - 1) // 2))
-        # Similarities in float32, of rows that are scaled by a power of 2 to at most 1.
+        # Rows are scaled by a power of 2 to at most 1. Rounding decides nothing: what is as
+        # near but for that is as near.
         X, metric = self._enter(X)[1], self._model_.frame.metric
-        X, halves = scaled(X, metric), 0
+        X = scaled(X, metric).astype(np.float64)
         if metric == "euclidean":
-            X = X - X.mean(axis=0, dtype=np.float64)
-        _, exponent = np.frexp(np.abs(X).max())
-        X = np.ldexp(X, -exponent).astype(np.float32, copy=False)
-        if metric == "euclidean":
-            halves = np.einsum("ij,ij->i", X, X) / 2
+            X -= X.mean(axis=0)
+        X = np.ldexp(X, -np.frexp(np.abs(X).max())[1])
+        squares = np.einsum("ij,ij->i", X, X)
+        halves = squares / 2 if metric == "euclidean" else 0
+        rounded = 8 * np.finfo(np.float64).eps * X.shape[1]
 
         def count(rows):
             true, found = X[rows] @ X.T - halves, weighted_scores(weights[rows], packed)
@@ -382,7 +416,8 @@ class AdditiveHasher(BaseHasher):
             nth, last = (
                 np.partition(each, place, axis=1)[:, [place]] for each in (true, found)
             )
-            right, above, tied = true >= nth, found > last, found == last
+            right = true + rounded * np.add.outer(squares[rows], squares) >= nth
+            above, tied = found > last, found == last
             # Of those that are tied for the last places some have a place, at random.
             chance = (n_neighbors - above.sum(axis=1)) / tied.sum(axis=1)
             return (right & above).sum() + chance @ (right & tied).sum(axis=1)
@@ -396,6 +431,8 @@ class AdditiveHasher(BaseHasher):
         rng = independent_random_state(self.random_state)
         # An order at random: some of the first rows stand for all.
         sample = X[rng.permutation(X.shape[0])[:max_samples]]
+        if self.metric != "cosine" and not sp.issparse(sample):
+            sample = without_far_rows(sample)
         if size == "auto":
             fits = self.n_bits % 8 == 0 and self.n_bits <= _MOST_BITS
             enough = sample.shape[0] >= max(_LEAST_ROWS, _ROWS_PER_BIT * self.n_bits)

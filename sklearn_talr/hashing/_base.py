@@ -25,6 +25,7 @@ from ..metrics import make_retrieval_scorer
 _LARGEST = 1e37  # float32 ends at 3e38
 _BYTES_PER_BLOCK = 2**22  # of the activations of a block, in NumPy
 _CELLS_PER_BLOCK = 2**22  # of rows that are centered
+_FAR, _MOST_FAR = 10, 0.01  # times the median distance to the mean; share of the rows
 _LARGEST_ID = 2**24  # up to which float32 has all integers
 
 
@@ -477,7 +478,10 @@ def feed_forward(X, coefs, intercepts, xp=np):
 
 
 def mean_and_unit(X):
-    """Mean of the rows, and the root mean square norm of the rows minus their mean."""
+    """Mean of the rows, and the root mean square norm of the rows minus their mean.
+
+    Few rows that are far from all others do not count, if they are dense and in NumPy.
+    """
     if sp.issparse(X):
         mean, variance = mean_variance_axis(X, axis=0)
         return mean.astype(np.float64), float(np.sqrt(variance.sum(dtype=np.float64)))
@@ -486,10 +490,24 @@ def mean_and_unit(X):
         mean = sum(X[rows].double().sum(0) for rows in row_blocks(X)) / len(X)
         squares = sum((X[rows] - mean).square().sum() for rows in row_blocks(X))
         return mean.cpu().numpy(), float((squares / len(X)).sqrt())
+    X = without_far_rows(X)
     mean = X.mean(axis=0, dtype=np.float64)
     blocks = (X[rows] - mean for rows in row_blocks(X))
     total = sum(np.einsum("ij,ij->", block, block) for block in blocks)
     return mean, float(np.sqrt(total / len(X)))
+
+
+def without_far_rows(X):
+    """Dense rows, but for few so far away that they move the mean, such as one of -9999."""
+    mean = X.mean(axis=0, dtype=np.float64)
+    distances = np.concatenate(
+        [np.linalg.norm(X[rows] - mean, axis=1) for rows in row_blocks(X)]
+    )
+    typical = np.median(distances)
+    is_far = distances > _FAR * typical
+    moves = distances[is_far].sum() > typical * len(X) / 2
+    are_few = is_far.sum() <= max(1, _MOST_FAR * len(X))
+    return X[~is_far] if moves and are_few else X
 
 
 def mean_and_units(X, samples, similar):

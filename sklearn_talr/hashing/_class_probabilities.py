@@ -375,8 +375,8 @@ def _default(estimator):
 def _n_present(y):
     """Number of classes that occur in `y`, or of labels."""
     if type_of_target(y) != "multilabel-indicator":
-        return len(np.unique(np.asarray(as_numpy(y))))
-    return (np.asarray(as_numpy(y)) > 0).any(axis=0).sum()
+        return len(np.unique(np.asarray(as_numpy(y, "y"))))
+    return (np.asarray(as_numpy(y, "y")) > 0).any(axis=0).sum()
 
 
 def _classes_of(estimator):

@@ -20,6 +20,7 @@ from ._base import (
     feed_forward,
     mean_and_unit,
     weights_in_units,
+    without_far_rows,
 )
 
 _ITQ_ITERATIONS = 50  # as in the paper
@@ -230,7 +231,7 @@ def centered_projection(X, mean, kind, n_bits, rng, progress=None):
     """
     is_sparse = sp.issparse(X)
     if not is_sparse or X.shape[0] * X.shape[1] <= _MOST_DENSE_CELLS:
-        X = (X.toarray() if is_sparse else X) - mean
+        X = without_far_rows(X.toarray() if is_sparse else X) - mean
         return PROJECTIONS[kind](X, n_bits, rng, progress)
     if kind == "random":
         return random_projection(X, n_bits, rng)

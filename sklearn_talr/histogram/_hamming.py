@@ -248,6 +248,7 @@ def weighted_histograms(
         tables = tables_of(weights[rows].astype(np.float64), packed.n_bits)
         scores = np.empty((len(tables), n_items))
         write_scores(fixed(tables), columns, terms, scores)
+        scores = np.maximum(scores, np.finfo(np.float64).min)  # of items without direction
         true = y_query[rows]
         if affinity is not None:
             true = levels[affinity.level_index(true, y_database, levels)]

@@ -10,7 +10,7 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils import check_array, check_consistent_length, gen_batches
 
-from .._arrays import as_numpy, check_groups, has_missing, refuse_masked
+from .._arrays import as_numpy, check_groups, has_missing
 
 _AFFINITIES = "y_true must hold affinities: non-negative integers, 0 for not similar"
 _PADDING = -np.inf  # the score of a cell that holds no item
@@ -141,8 +141,8 @@ def check_rankings(y_true, y_score, groups=None, *, real_grades=False):
 
     Affinities are int64. With `real_grades` they may be fractions or larger, as float64.
     """
-    y_true, y_score, groups = map(as_numpy, (y_true, y_score, groups))
-    refuse_masked(y_true=y_true, y_score=y_score, groups=groups)
+    names = "y_true", "y_score", "groups"
+    y_true, y_score, groups = map(as_numpy, (y_true, y_score, groups), names)
     if groups is not None:
         y_true = _check_array(y_true, "y_true", 1)
         score = _check_ranking_scores(y_score, 1)
@@ -187,8 +187,7 @@ def check_rankings(y_true, y_score, groups=None, *, real_grades=False):
 
 def check_affinities(y_true):
     """Return the affinities of pairs as int64, or raise ValueError."""
-    y_true = as_numpy(y_true)
-    refuse_masked(y_true=y_true)
+    y_true = as_numpy(y_true, "y_true")
     if np.ndim(y_true) != 1:
         raise ValueError(
             f"y_true must be 1-D, an affinity for each pair, got shape {np.shape(y_true)}."

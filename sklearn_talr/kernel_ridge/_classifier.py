@@ -311,7 +311,8 @@ class KernelRidgeClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimat
 
     def _fit(self, X, y, sample_weight, groups):
         """Fitted attributes, and a function for the logits of samples left out."""
-        X, y, sample_weight, groups = map(as_numpy, (X, y, sample_weight, groups))
+        names = "X", "y", "sample_weight", "groups"
+        X, y, sample_weight, groups = map(as_numpy, (X, y, sample_weight, groups), names)
         X, seen = validate_aside(self, X, dtype=_DTYPES, accept_sparse="csr")
         # Targets as indicators.
         multilabel = kind_of_classes(self, y) == "multilabel-indicator"

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
-from .._arrays import NUMPY, as_numpy, refuse_masked, space_of
+from .._arrays import NUMPY, as_numpy, space_of
 from .._compat import check_sample_weight
 from .._progress import warn_caller
 from ..histogram._rankings import check_rankings
@@ -195,8 +195,7 @@ def check_weights(sample_weight, n_queries):
     """Return one non-negative weight for each of the queries, or None for equal ones."""
     if sample_weight is None:
         return None
-    refuse_masked(sample_weight=sample_weight)
-    queries, weights = np.empty((n_queries, 0)), as_numpy(sample_weight)
+    queries, weights = np.empty((n_queries, 0)), as_numpy(sample_weight, "sample_weight")
     weights = check_sample_weight(weights, queries, ensure_non_negative=True)
     # In units of a power of two, so that no digit changes and no sum overflows.
     return np.ldexp(weights, -np.frexp(weights.max(initial=0))[1])

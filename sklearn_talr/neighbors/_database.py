@@ -272,6 +272,8 @@ class CodeDatabase(FittedAtOnce):
             given so far. One for all queries, or one for each: a sequence of arrays of
             indices or ids, or a mask of shape (n_queries, n_samples_fit), dense or sparse.
             Masks may name removed items, which stay removed, and what repeats counts once.
+            As many integers 0 and 1 as items, of which some repeat, are a mask. Labels of a
+            mask of pandas must not be the items in another order.
             None allows all.
 
         Returns
@@ -496,7 +498,7 @@ class CodeDatabase(FittedAtOnce):
         index = self._get_fitted()
         distances, rows, _ = CodeDatabase._nearest(self, index, X, index.n_items)
         ties = np.zeros(distances.shape, dtype=np.int64)
-        np.cumsum(np.diff(distances, axis=1) > 0, axis=1, out=ties[:, 1:])
+        np.cumsum(distances[:, 1:] > distances[:, :-1], axis=1, out=ties[:, 1:])
         return Ranking(distances, index.named(rows), ties)
 
     def score(self, X: Rows, y: Any, sample_weight: Column = None) -> float:
@@ -735,7 +737,7 @@ def answers(
     n_jobs : int, default=None
         Number of threads.
     """
-    from .._loops._search import hamming_scan, weighted_scan
+    from .._loops._search import TILE, hamming_scan, weighted_scan
 
     n_items, by_bits = index.n_items, queries.dtype.kind == "u"
     as_costs = not by_bits and index.has_distances(queries)
@@ -764,7 +766,8 @@ def answers(
             counts, found, distances = buckets.within(asked, words, radius)
         elif by_bits:
             how = index.n_bits, wanted, min(radius, index.n_bits), whole
-            counts, found, distances = hamming_scan(asked, words, *how)
+            tile = np.empty(TILE, dtype=np.uint16 if index.n_bits < 2**16 else np.uint32)
+            counts, found, distances = hamming_scan(asked, words, *how, tile)
         else:
             terms = index.terms.rows(rows)
             how = arrays_of_terms(terms), terms.largest(), as_costs, wanted, radius

@@ -85,9 +85,9 @@ class HammingNeighbors(CodeDatabase):
     -----
     Codes are arrays whose *positive* entries are ones: zeros and ones, -1 and 1, and the
     activations of a hasher are understood alike. :class:`~sklearn_talr.codes.PackedCodes`
-    are taken as they are. An array of unsigned integers that holds more than zeros and ones
-    is refused, since it looks like packed codes of unknown length. Packed codes with
-    factors or addends, as AdditiveHasher makes them, are refused too: their Hamming
+    are taken as they are. Integers that look like packed codes of unknown length are
+    refused: unsigned ones and signed bytes beyond 1, and others beyond 31. Packed codes
+    with factors or addends, as AdditiveHasher makes them, are refused too: their Hamming
     distances rank poorly, and the class for them is :class:`HashedNeighbors`. A UserWarning
     tells of entries other than 0 and 1 that are never below 0, such as outputs of a
     sigmoid, and of a `fit` whose codes are all equal.

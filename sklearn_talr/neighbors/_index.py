@@ -11,7 +11,7 @@ from ..affinity import resolve_affinity
 from ..codes import PackedCodes
 from ..codes._factors import Terms
 from ..codes._scores import columns_of, fixed, word_size
-from ._read import Columns
+from ._read import Columns, is_mask
 
 _CODEC = "utf-8", "surrogatepass"
 _LEAST_ITEMS = 2**18  # from which on lookup pays
@@ -337,10 +337,15 @@ class Index:
 
         Items are given by their ids where they have some, else by their indices.
         """
+        given = np.atleast_1d(indices)
+        if is_mask(given, self.n_indices):  # which `among` reads before
+            raise ValueError(
+                f"{name} must be indices or ids, got a mask. Those of a mask are "
+                "np.flatnonzero(mask), or ids_[mask]."
+            )
         if self.ids is not None:
             known, (rows, missing) = "ids_", self.ids.find(indices)
         else:
-            given = np.atleast_1d(indices)
             if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
                 raise ValueError(
                     f"{name} must be integers of one dimension, or for `among` a mask of "

@@ -1,5 +1,6 @@
 """What comes in: codes, weights, numbers and allow-lists, checked."""
 
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from numbers import Integral
 from typing import NamedTuple
@@ -14,7 +15,7 @@ from .._progress import warn_caller
 from .._state import validate_aside, validate_seen
 from .._threads import slices
 from ..codes import PackedCodes
-from ..codes._packed import as_packed
+from ..codes._packed import as_packed, refuse_integers, refuse_texts
 from ..codes._scores import word_size
 
 _ROWS_PER_BLOCK = 65_536
@@ -79,13 +80,9 @@ def read_codes(X, index, owner=None):
         packed, has_signs = as_packed(X), True
         found = columns if columns.n_bits else columns._replace(n_bits=X.n_bits)
     else:
+        refuse_texts(X, "X")
         X, found = _validated(as_numpy(X), columns)
-        if X.dtype.kind == "u" and X.max() > 1:
-            raise ValueError(
-                f"X holds unsigned integers ({X.dtype}) other than 0 and 1, which look "
-                "like packed codes. Say what they mean: PackedCodes(bytes, n_bits, "
-                "bitorder), and unpack_codes of that for bits."
-            )
+        refuse_integers(X, "X")
         blocks = list(slices(len(X), _ROWS_PER_BLOCK))
         has_signs = X.min() < 0 or all(np.all(X[b] == (X[b] > 0)) for b in blocks)
         # "Is positive" of every entry, without a boolean copy of all of X
@@ -197,34 +194,70 @@ def read_among(among, index, n_queries):
     """
     if among is None:
         return None
-    shapes = [(n_queries, index.n_indices)]
-    if sp.issparse(among):
-        among = sp.csr_array(among.astype(bool))
-    else:
-        is_array = isinstance(among, np.ndarray) and among.dtype != object
-        among = np.atleast_1d(among) if is_array else list(among)
-        if len(among) and np.ndim(among[0]) == 1 and np.asarray(among[0]).dtype != bool:
-            if len(among) != n_queries:
-                raise ValueError(
-                    f"among has {len(among)} lists for {n_queries} queries. Pass a list "
-                    "for each query, or one array of indices for all."
-                )
-            return [index.rows_of(each, "among") for each in among]
-        among = np.asarray(among)
-        if among.dtype != bool:
-            return index.rows_of(among, "among")
-        shapes.append((index.n_indices,))
-    if among.shape not in shapes:
+    n_items = index.n_indices
+    if isinstance(among, str | bytes | Mapping) or not isinstance(among, Iterable):
         raise ValueError(
-            f"among is a mask of shape {among.shape}. Masks have an entry for each item "
-            f"given so far: shape {shapes[-1]}, or {shapes[0]} with a row for each query."
+            "among must be a list of indices or ids, or a mask of bool, got "
+            f"{type(among).__name__}. For one item write [item], and of a dict of bool "
+            "[item for item, allowed in among.items() if allowed]."
         )
-    masks = among if index.numbers is None else among[..., index.numbers]
-    if sp.issparse(masks):
-        masks.sum_duplicates()
-        masks.eliminate_zeros()
-        return np.split(masks.indices.astype(np.int64), masks.indptr[1:-1])
-    return np.flatnonzero(masks) if masks.ndim == 1 else [*map(np.flatnonzero, masks)]
+    if not sp.issparse(among):
+        if hasattr(among, "iloc"):
+            labels = np.asarray(among.index if among.ndim == 1 else among.columns)
+        else:
+            labels = None
+        if hasattr(among, "__array__"):
+            values = np.asarray(as_numpy(among, "among"))
+            values = values.tolist() if values.dtype == object else values
+        else:
+            values = list(among)
+        if len(values) == 0 or np.ndim(values[0]) != 1:
+            return _allowed_rows(values, index, labels, n_queries)
+        if len(values) != n_queries:
+            raise ValueError(
+                f"among has {len(values)} lists for {n_queries} queries. Pass a list or "
+                "mask for each query, or one array of indices or mask for all."
+            )
+        return [_allowed_rows(each, index, labels, n_queries) for each in values]
+    if among.shape != (n_queries, n_items):
+        raise _wrong_mask(among.shape, n_items, n_queries)
+    masks = sp.csr_array(among.astype(bool))
+    masks = masks if index.numbers is None else masks[:, index.numbers]
+    masks.sum_duplicates()
+    masks.eliminate_zeros()
+    return np.split(masks.indices.astype(np.int64), masks.indptr[1:-1])
+
+
+def _allowed_rows(values, index, labels, n_queries):
+    """Rows that a list or mask allows; a mask of pandas has labels."""
+    values, n_items = np.asarray(values), index.n_indices
+    if not is_mask(values, n_items):
+        return index.rows_of(values, "among")
+    if values.shape != (n_items,):
+        raise _wrong_mask(values.shape, n_items, n_queries)
+    names = np.arange(n_items) if index.ids is None else index.named(slice(None))
+    is_reordered = labels is not None and not np.array_equal(labels, names)
+    if is_reordered and set(labels.tolist()) == set(names.tolist()):
+        raise ValueError(
+            "among is a mask whose labels are the items in another order than that of the "
+            "index. Put it into the order of `ids_`, or of `indices_` where items have no "
+            "ids, as by reindex, or pass among.to_numpy() if labels mean nothing."
+        )
+    return np.flatnonzero(values if index.numbers is None else values[index.numbers])
+
+
+def _wrong_mask(shape, n_items, n_queries):
+    return ValueError(
+        f"among is a mask of shape {shape}. Masks have an entry for each item given so "
+        f"far: shape ({n_items},), or ({n_queries}, {n_items}) with a row for each query."
+    )
+
+
+def is_mask(values, n_items):
+    """Whether an array is a mask: bool, or as many 0 and 1 as items, with repeats."""
+    if values.dtype.kind not in "iu" or values.shape != (n_items,):
+        return values.dtype == bool
+    return values.min() >= 0 and values.max() <= 1 and len(np.unique(values)) < n_items
 
 
 def check_enough(allowed, own, n_neighbors):

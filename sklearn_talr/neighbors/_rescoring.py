@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array
 
-from .._arrays import ragged
+from .._arrays import ragged, refuse_masked
 from .._compat import Interval, validated
 from .._threads import one_thread
 from .._types import Any, Array, ArrayLike, Count, Literal
@@ -85,6 +85,7 @@ def rescore(
             f"metric must be 'euclidean' or 'inner_product', got {metric!r}. For the "
             "cosine, scale the rows to unit length and take 'inner_product'."
         )
+    refuse_masked(X_query=X_query, X_database=X_database)
     X_query = check_array(X_query, dtype=None, input_name="X_query")
     dense = hasattr(X_database, "dtype") and not sp.issparse(X_database)
     if not dense or X_database.ndim != 2:
@@ -103,8 +104,8 @@ def rescore(
             f"{X_query.dtype} and {X_database.dtype}."
         )
     dtype = np.result_type(X_query.dtype, X_database.dtype, np.float32)
-    if hasattr(candidates, "iloc"):  # of a frame rows are meant, not the names of columns
-        candidates = candidates.to_numpy()
+    if hasattr(candidates, "__array__"):  # of a table rows are meant, not its columns
+        candidates = np.asarray(candidates)
     candidates = [np.asarray(rows) for rows in candidates]
     if len(candidates) != len(X_query):
         raise ValueError(
@@ -136,7 +137,7 @@ def rescore(
             of_query = np.sqrt(np.einsum("ij,ij->i", difference, difference))
             order = np.argsort(of_query, kind="stable")[:n_neighbors]
         else:
-            of_query = features @ query
+            of_query = np.einsum("ij,j->i", features, query)  # of a row, at any place
             order = np.argsort(-of_query, kind="stable")[:n_neighbors]
         values.append(of_query[order])
         indices.append(rows[order])

@@ -66,13 +66,13 @@ def test_labels_of_types_that_are_never_equal_are_refused(y_query, y_database, n
 @pytest.mark.parametrize(
     ("y", "message"),
     [
-        (np.ma.masked_array([0, 1], [True, False]), "masked entries"),
-        (np.array(["2020", "NaT"], "M8[Y]"), "y contains NaT"),
+        (np.ma.masked_array([0, 1], [True, False]), "y has masked entries"),
+        (np.array(["2020", "NaT"], "M8[Y]"), "NaT.*every sample needs a label"),
     ],
 )
 def test_missing_labels_are_refused_in_every_form(y, message):
     for affinity in ("auto", LabelAffinity()):
-        with pytest.raises(ValueError, match=f"{message}.*every sample needs a label"):
+        with pytest.raises(ValueError, match=message):
             resolve_affinity(affinity, np.eye(2), y)
 
 

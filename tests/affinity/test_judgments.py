@@ -82,7 +82,7 @@ TWICE = sp.csr_array((ONES, [2, 0, 2], [0, 0, 3]), shape=(2, 3))
         ([[2.0**63]], "y must hold non-negative integers"),
         (np.array([[2**63]], dtype=np.uint64), "y must hold non-negative integers"),
         ([["a", "b"]], "y must hold numbers, which are grades"),
-        (np.array([[1, None]]), "y must hold numbers, which are grades, got object"),
+        (np.array([[1, None]]), "y contains NaT, None or NaN"),
         (np.array([[1j]]), "y must hold numbers, which are grades, got complex"),
         (np.zeros((2, 2, 2)), r"a row for each sample, got shape \(2, 2, 2\)"),
         (3, r"a row for each sample, got shape \(\)"),

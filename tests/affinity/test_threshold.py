@@ -103,3 +103,37 @@ def test_numbers_are_rows_of_one_feature():
     by_numbers, by_rows = ThresholdAffinity().fit(y), ThresholdAffinity().fit(y[:, None])
     np.testing.assert_array_equal(by_numbers(y, y), by_rows(y[:, None], y[:, None]))
     assert by_numbers.n_features_in_ == 1
+
+
+SINGLE = np.float32(0.01)
+WHOLE = {
+    "ages": lambda rng: rng.integers(18, 90, (300, 1)),
+    "seconds": lambda rng: 1_700_000_000 + 60 * rng.integers(0, 500_000, (300, 1)),
+    "grid": lambda rng: rng.integers(-9, 9, (300, 2)),
+    "counts": lambda rng: rng.poisson(1.0, (150, 64)),
+    "far": lambda rng: rng.integers(0, 6, (200, 4)) * [1, 1, 1, 0] + [0, 0, 0, 2**30],
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "unit"),
+    [(kind, 1.0) for kind in WHOLE]
+    + [(kind, unit) for kind in ("ages", "grid", "counts") for unit in (0.01, SINGLE)],
+)
+def test_one_distance_has_one_level(kind, unit):
+    """Against whole numbers, of which every square is exact."""
+    whole = WHOLE[kind](np.random.default_rng(8)).astype(np.int64)
+    squares = ((whole[:, None] - whole) ** 2).sum(axis=2)
+    distances = np.sqrt(squares)
+    quantiles, levels = (0.3, 0.05, 0.01), (1, 2, 5)
+    expected = np.zeros(squares.shape, dtype=int)
+    for quantile, level in zip(quantiles, levels):
+        limit = np.quantile(distances[np.triu_indices(len(whole), k=1)], quantile)
+        expected[distances <= limit] = level
+    rows = (whole * unit).astype(np.asarray(unit).dtype)
+    affinity = ThresholdAffinity(quantiles, levels).fit(rows)
+    found = affinity(rows, rows)
+    assert_array_equal(found, expected)
+    assert_array_equal(np.vstack([affinity(row[None], rows) for row in rows]), found)
+    far = np.vstack([rows, np.full_like(rows[:1], 1e9)])  # squares lose more digits
+    assert_array_equal(affinity(far, far)[:-1, :-1], expected)

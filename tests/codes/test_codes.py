@@ -15,6 +15,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from numpy.testing import assert_array_equal
 
 from sklearn_talr.codes import PackedCodes, hamming_distances, pack_codes, unpack_codes
+from sklearn_talr.export import to_bit_strings
 
 either_order = pytest.mark.parametrize("bitorder", ["little", "big"])
 
@@ -84,7 +85,9 @@ def test_any_container_of_zeros_and_ones_is_packed(convert):
         ([[0, 2]], ValueError, "codes must hold zeros and ones only"),
         ([[-1, 1]], ValueError, r"codes of -1/\+1 by `codes > 0`"),
         ([[0.3, 1.0]], ValueError, "Activations become codes by"),
-        ([[0, 255]], ValueError, "packed bytes by PackedCodes"),
+        ([[0, 255]], ValueError, r"unsigned bytes by PackedCodes\(bytes, n_bits"),
+        (np.array([[0, -7]], np.int8), ValueError, r"from -7 to 0.*\.from_integers\("),
+        (["01", "11"], ValueError, r"codes are strings.*\.from_strings\("),
         ([["0", "1"]], ValueError, "codes must hold zeros and ones only"),
         ([[0, np.nan]], ValueError, "codes contains NaN"),
         (np.zeros((0, 4)), ValueError, "0 sample"),
@@ -99,6 +102,78 @@ def test_what_is_not_a_code_is_refused(codes, error, message):
         pack_codes(codes)
     with pytest.raises(error, match=message):
         hamming_distances(codes, np.zeros((1, 2)))
+
+
+class TestWhatOthersStore:
+    """Codes of numbers and text, against how other libraries write them."""
+
+    @pytest.mark.parametrize("dtype", ["i1", "u1", "i2", ">i4", "u4", "i8", "u8"])
+    @pytest.mark.parametrize("n_columns", [1, 3])
+    def test_integers(self, dtype, n_columns):
+        size = 8 * np.dtype(dtype).itemsize
+        bits = random_codes(9, size * n_columns)
+        texts = ["".join(map(str, word)) for word in bits.reshape(-1, size)]
+        numbers = np.array([int(text, 2) for text in texts], dtype=f"u{size // 8}")
+        numbers = numbers.astype(dtype).reshape(9, n_columns)
+        given = numbers[:, 0] if n_columns == 1 else numbers
+        lists = given if dtype == "u8" else given.tolist()  # NumPy makes floats of those
+        for numbers in (given, lists, np.asfortranarray(given), pd.DataFrame(given)):
+            codes = PackedCodes.from_integers(numbers, bits.shape[1])
+            assert_array_equal(codes, bits)
+            codes = PackedCodes.from_integers(numbers, bits.shape[1], bitorder="little")
+            little = bits.reshape(9, n_columns, size)[:, :, ::-1].reshape(9, -1)
+            assert_array_equal(codes, little)
+
+    def test_bytes_packed_minus_128(self):
+        bits = random_codes(9, 24)
+        stored = (np.packbits(bits, axis=1) - 128).astype(np.int8)
+        for numbers in (stored, stored.tolist(), stored.astype(np.int16)):
+            assert_array_equal(PackedCodes.from_integers(numbers, 24, offset=128), bits)
+
+    @pytest.mark.parametrize("n_bits", [1, 4, 7, 8, 9, 49, 64, 256])
+    def test_text(self, n_bits):
+        bits = random_codes(9, n_bits)
+        texts = to_bit_strings(bits)
+        assert_array_equal(PackedCodes.from_strings(texts), bits)
+        width = -(-n_bits // 4)  # as ImageHash writes arrays of bool
+        hashes = pd.Series([f"{int(text, 2):0>{width}x}" for text in texts])
+        assert_array_equal(PackedCodes.from_strings(hashes, n_bits, base=16), bits)
+        upper = hashes.str.upper().to_numpy()
+        assert_array_equal(PackedCodes.from_strings(upper, n_bits, base=16), bits)
+        if n_bits % 4 == 0:
+            assert_array_equal(PackedCodes.from_strings(hashes.tolist(), base=16), bits)
+
+    @pytest.mark.parametrize(
+        ("numbers", "n_bits", "offset", "message"),
+        [
+            ([[1.0]], 8, 0, "numbers must be integers of 8 bits"),
+            ([[1, 2, 3]], 64, 0, "integers of 21.3333 bits.* their 3 columns"),
+            ([[256]], 8, 0, "integers of 8 bits.*offset is 128"),
+            ([[-1], [200]], 8, 0, "integers of 8 bits"),
+            ([[-1]], 8, -128, "after adding offset=-128"),
+            ([[3]], 7, 0, "bits set beyond n_bits=7"),
+        ],
+    )
+    def test_integers_that_hold_no_codes(self, numbers, n_bits, offset, message):
+        with pytest.raises(ValueError, match=message):
+            PackedCodes.from_integers(numbers, n_bits, offset=offset)
+
+    @pytest.mark.parametrize(
+        ("texts", "n_bits", "base", "message"),
+        [
+            (["01", "012"], None, 2, "equal length of the characters 01, as base=2"),
+            (["01", "21"], None, 2, "of the characters 01"),
+            ("0101", None, 2, "must be an array-like"),
+            ([], None, 2, "equal length"),
+            (["ab", None], None, 16, "texts must be strings"),
+            (["0x1"], None, 16, "of the characters 0123"),
+            (["ff"], 9, 16, "n_bits=9 does not match texts of 8 bits"),
+            (["ff"], 7, 16, "n_bits=7 does not match"),
+        ],
+    )
+    def test_text_that_holds_no_codes(self, texts, n_bits, base, message):
+        with pytest.raises(ValueError, match=message):
+            PackedCodes.from_strings(texts, n_bits, base=base)
 
 
 def test_bare_bytes_cannot_be_unpacked():

@@ -316,6 +316,15 @@ def test_bad_ids_are_refused():
             export.to_pgvector(np.eye(3), ids=ids)
 
 
+def test_the_id_by_which_faiss_finds_nothing_is_refused():
+    pytest.importorskip("faiss")
+    index = HammingNeighbors(1).fit(np.eye(3), ids=[7, -1, 5])
+    for codes, ids in [(np.eye(3), [0, -1, 1]), (index, None)]:
+        with pytest.raises(ValueError, match="ids must not have -1 for faiss"):
+            export.to_faiss(codes, ids=ids)
+    assert export.to_faiss(index.remove([-1])).ntotal == 2
+
+
 def test_usearch_has_no_negative_keys_and_no_strings():
     pytest.importorskip("usearch")
     with pytest.raises(ValueError, match="ids must not be negative for usearch, got -2"):

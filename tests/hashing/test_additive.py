@@ -1,5 +1,7 @@
 """The additive hasher: codes against enumeration, scores against decodings."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -39,6 +41,37 @@ class TestScores:
         true = true_similarities(queries, X[:500], metric)
         correlations = [np.corrcoef(a, b)[0, 1] for a, b in zip(scores, true)]
         learned.error(1 - min(correlations))
+
+    @pytest.mark.parametrize("metric", METRICS)
+    @pytest.mark.parametrize("unit", [1, 0.1])
+    def test_whole_numbers_at_one_distance_are_equally_near(self, metric, unit):
+        """Exact fractions decide which others are as near as the tenth."""
+        whole = np.random.default_rng(0).integers(1, 5, (300, 3))
+        hasher = AdditiveHasher(16, metric=metric, max_iter=2, random_state=0)
+        hasher.fit(whole * unit)
+        if metric == "cosine":  # squares of cosines, which are all positive, as ratios
+            squares, lengths = (whole @ whole.T) ** 2, (whole**2).sum(axis=1)
+            table = np.array(
+                [
+                    [Fraction(int(s), int(n)) for s, n in zip(row, lengths)]
+                    for row in squares
+                ]
+            )
+        elif metric == "inner_product":
+            table = whole @ whole.T
+        else:
+            table = -((whole[:, None] - whole) ** 2).sum(axis=2)
+        scores = weighted_scores(
+            hasher.query_weights(whole * unit), hasher.encode(whole * unit)
+        )
+        recalls = []
+        for row in range(300):
+            true, found = np.delete(table[row], row), np.delete(scores[row], row)
+            right, last = true >= sorted(true)[-10], sorted(found)[-10]
+            above, tied = found > last, found == last
+            share = (10 - above.sum()) / tied.sum()
+            recalls.append(((right & above).sum() + share * (right & tied).sum()) / 10)
+        assert hasher.score(whole * unit) == pytest.approx(np.mean(recalls))
 
     @pytest.mark.parametrize("metric", METRICS)
     def test_score_is_the_recall_of_true_neighbors(self, X, metric):

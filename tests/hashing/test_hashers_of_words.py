@@ -13,10 +13,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from sklearn_talr.codes import weighted_scores
+from sklearn_talr.codes import maxsim_scores, weighted_scores
 from sklearn_talr.hashing import AdditiveHasher, _words
 from sklearn_talr.hashing._words import Model
 from sklearn_talr.hashing._words_fit import _ERRORS, Moments, _best_codebooks
+from sklearn_talr.metrics import tie_aware_average_precision_score
+from sklearn_talr.neighbors import HashedNeighbors
 
 METRICS = ["cosine", "inner_product", "euclidean"]
 each_metric = pytest.mark.parametrize("metric", METRICS)
@@ -157,10 +159,69 @@ class TestAxes:
         assert error == pytest.approx(variances @ np.array(_ERRORS)[widths], rel=0.05)
 
     def test_bits_that_no_axis_can_use_stand_for_nothing(self, X):
+        X = X[X[:, 20:23].any(axis=1)]
         hasher = small(0, 80).fit(X[:, 20:23])
         assert not hasher.query_coef_[:, 24:].any()
         assert hasher.query_coef_[:, :24].any(axis=0).all()
         assert hasher.score(X[:, 20:23]) > 0.7
+
+
+class TestRowsWithoutDirection:
+    """Rows of zeros, which have a code as all rows have, come last under "cosine"."""
+
+    zeros = np.array([7, 300, 599])
+
+    @pytest.fixture(name="index", params=[1, 8, 0])
+    def index_with_zeros(self, X, request):
+        X = X.copy()
+        X[self.zeros] = 0
+        index = HashedNeighbors(small(request.param, random_state=0))
+        message = "X has 3 rows of zeros, first row 7"
+        with pytest.warns(UserWarning, match=message) as warned:
+            index.fit(X, load_digits().target[:600])
+        assert len(warned) == 1
+        return index
+
+    def test_searches_find_them_last(self, index, X, tmp_path):
+        index.save(tmp_path / "index")
+        for fitted in (index, HashedNeighbors.load(tmp_path / "index")):
+            assert_array_equal(np.flatnonzero(fitted.codes_.terms[:, 0] == 0), self.zeros)
+            distances, found = fitted.kneighbors(X[:40], 600)
+            assert_array_equal(found[:, -3:], np.tile(self.zeros, (40, 1)))
+            expected = np.broadcast_to(np.arange(600) > 596, distances.shape)
+            assert_array_equal(np.isinf(distances), expected)
+            ranking = fitted.rank(X[:9])
+            assert_array_equal(ranking.indices, found[:9])
+            assert (ranking.ties[:, -3:] == ranking.ties[:, [-1]]).all()
+
+    def test_other_items_are_found_as_without_them(self, index, X):
+        others = np.setdiff1d(np.arange(600), self.zeros)
+        hasher, codes = index.hasher_, index.codes_
+        assert_array_equal(codes[others].terms, hasher.encode(X[others]).terms)
+        assert_array_equal(codes[others].data, hasher.encode(X[others]).data)
+        weights = hasher.query_weights(X[:20])
+        scores = weighted_scores(weights, codes)
+        assert np.isneginf(scores[:, self.zeros]).all()
+        assert_array_equal(scores[:, others], weighted_scores(weights, codes[others]))
+        sets = maxsim_scores(weights, codes, groups=np.arange(600) % 300)
+        assert np.isfinite(np.delete(sets, 0, axis=1)).all()
+
+    def test_metrics_rank_them_last(self, index, X):
+        y = load_digits().target
+        scores = weighted_scores(index.hasher_.query_weights(X[:20]), index.codes_)
+        expected = tie_aware_average_precision_score(
+            y[:20, None] == y[:600], np.maximum(scores, -1e30)
+        )
+        assert index.score(X[:20], y[:20]) == pytest.approx(expected)
+
+    def test_sparse_rows_and_other_metrics(self, X):
+        X = X.copy()
+        X[::200] = 0
+        with pytest.warns(UserWarning, match="X has 3 rows of zeros, first row 0"):
+            codes = small(1).fit(X).encode(sp.csr_array(X))
+        assert_array_equal(np.flatnonzero(codes.terms[:, 0] == 0), [0, 200, 400])
+        for metric in ("inner_product", "euclidean"):
+            assert small(1, metric=metric).fit(X).encode(X).terms[:, 0].all()
 
 
 @each_size

@@ -119,7 +119,7 @@ def test_scores_of_any_type_are_ranked_exactly(dtype):
         (([1, 0], [1.0, 2.0], np.array(["2020", "NaT"], "M8[Y]")), "groups has missing"),
         (([1, 0], np.array(["2020", "NaT"], "M8[Y]"), [0, 0]), "y_score contains NaT"),
         ((MASKED, [[1.0, 2.0]], None), "y_true has masked entries"),
-        (([[1, 0]], MASKED, None), r"y_score has masked entries.*filled\(-np.inf\)"),
+        (([[1, 0]], MASKED, None), r"y_score has masked entries.*-np.inf for scores"),
         ((MASKED[0], [1.0, 2.0], [0, 0]), "y_true has masked entries"),
         (([1, 0], [1.0, 2.0], MASKED[0]), "groups has masked entries"),
     ],

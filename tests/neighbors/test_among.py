@@ -2,6 +2,7 @@
 
 import neighbor_cases
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
@@ -12,14 +13,35 @@ from reference import n_weights_of, wanted_bits
 
 from sklearn_talr.neighbors import HammingNeighbors, WeightedHammingNeighbors
 
+
+class Columns(list):
+    """A table that iterates over its columns, as those of polars and Arrow do."""
+
+    def __init__(self, rows):
+        super().__init__(rows.T)
+        self.rows = rows
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array(self.rows, dtype=dtype)
+
+
 pytestmark = pytest.mark.filterwarnings(f"ignore:{ONE_CODE}")
-SHARED, EACH = ["indices", "mask"], ["lists", "masks", "csr"]
+SHARED = ["indices", "mask", "integers", "list", "series"]
+EACH = ["lists", "masks", "csr", "frame", "nullable", "columns", "rows"]
 FORMS = {
     "indices": lambda allowed, masks: np.repeat(np.flatnonzero(allowed[0]), 2)[::-1],
     "mask": lambda allowed, masks: masks[0],
     "lists": lambda allowed, masks: [np.flatnonzero(row)[::-1] for row in allowed],
     "masks": lambda allowed, masks: masks,
     "csr": lambda allowed, masks: sp.csr_array(masks),
+    # What says the same in other types
+    "integers": lambda allowed, masks: masks[0].astype(np.uint8),
+    "list": lambda allowed, masks: masks[0].astype(int).tolist(),
+    "series": lambda allowed, masks: pd.Series(masks[0], dtype="boolean"),
+    "frame": lambda allowed, masks: pd.DataFrame(masks),
+    "nullable": lambda allowed, masks: pd.DataFrame(masks).astype("boolean"),
+    "columns": lambda allowed, masks: Columns(masks),
+    "rows": lambda allowed, masks: masks.astype(int),
 }
 
 
@@ -151,7 +173,15 @@ class TestRefusals:
             ([True, True, False, False, False], "among allows 1 items"),
             ([[0, 2], [2, 3]], "among has 2 lists for 3 queries"),
             ([True, False], r"mask of shape \(2,\).* shape \(5,\), or \(3, 5\)"),
-            (np.ones((2, 5), dtype=bool), r"mask of shape \(2, 5\)"),
+            (np.ones((2, 5), dtype=bool), "among has 2 lists for 3 queries"),
+            (np.ones((3, 4), dtype=bool), r"mask of shape \(4,\).*, or \(3, 5\)"),
+            ([0, 0, 0, 0, 0], "among allows 0 items"),
+            (2, r"got int. For one item write \[item\]"),
+            ("02", "a mask of bool, got str"),
+            ({0: True, 2: False, 3: True}, "got dict.* if allowed"),
+            (pd.Series([True] * 5, index=[0, 1, 2, 4, 3]), "items in another order"),
+            (pd.DataFrame([[1] * 5] * 3).loc[:, ::-1], "items in another order"),
+            (pd.Series([True, None, False, True, True]), "a mask of bool, got object"),
             (sp.csr_array(np.eye(4)), r"mask of shape \(4, 4\)"),
             ([0.5, 2.0], "among must be integers.*a mask of bool, got float64"),
             (["a", "b"], "among must be integers.*a mask of bool"),
@@ -166,3 +196,21 @@ class TestRefusals:
         among = sp.csr_array(([0, 1.0, 1.0], [2, 3, 3], [0, 3]), shape=(1, 6))
         neighbors = HammingNeighbors(1).fit(np.eye(6))
         assert_array_equal(neighbors.kneighbors(np.eye(6)[2:3], among=among)[1], [[3]])
+
+    def test_labels_of_masks_are_compared_with_ids(self):
+        named = HammingNeighbors(1).fit(np.eye(3), ids=["a", "b", "c"])
+        mask = pd.DataFrame([[False, True, True]], columns=["a", "b", "c"])
+        assert named.kneighbors(np.eye(3)[:1], among=mask)[1].tolist() == [["b"]]
+        with pytest.raises(ValueError, match="in another order than that of the index"):
+            named.kneighbors(np.eye(3)[:1], among=mask[["b", "a", "c"]])
+
+    @pytest.mark.parametrize("ids", [None, [7, 0, 1, 2, 3]])
+    def test_masks_remove_nothing(self, ids):
+        neighbors = HammingNeighbors(1).fit(np.eye(5), ids=ids)
+        for mask in ([0, 1, 1, 0, 0], np.array([False, True, False, False, False])):
+            with pytest.raises(ValueError, match=r"got a mask\. Those of a mask are"):
+                neighbors.remove(mask)
+        for items in ({0: False}, pd.DataFrame({0: [2], 1: [3]})):
+            with pytest.raises(ValueError, match=r"indices must be integers|ids must be"):
+                neighbors.remove(items)
+        assert neighbors.n_items_ == 5

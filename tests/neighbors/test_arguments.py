@@ -8,7 +8,7 @@ from neighbor_cases import draw, fit
 from numpy.testing import assert_array_equal
 from sklearn.exceptions import NotFittedError
 
-from sklearn_talr.codes import pack_codes, unpack_codes
+from sklearn_talr.codes import PackedCodes, pack_codes, unpack_codes
 from sklearn_talr.neighbors import HammingNeighbors, WeightedHammingNeighbors
 
 
@@ -55,18 +55,32 @@ class TestWhatIsACode:
         for codes, items in ((convert(queries), database), (queries, convert(database))):
             assert_array_equal(fit(items).kneighbors(codes, 5), expected)
 
-    @pytest.mark.parametrize("dtype", ["u1", "u2", "u4", "u8", ">u2"])
+    @pytest.mark.parametrize("dtype", ["u1", "u2", "u4", "u8", ">u2", "i1", "i2", "i8"])
     def test_packed_bytes_are_not_taken_for_bits(self, dtype):
         """Bytes viewed as words are packed too, and would be codes of one bit."""
         packed = pack_codes(draw("random", 3, 20, 64)[1])
         words = packed.data.view(dtype)
         neighbors = fit(words > words.mean())  # as many bits as there are words
-        message = r"unsigned integers .* look like packed codes.*PackedCodes\("
-        for call in (fit, neighbors.partial_fit, neighbors.kneighbors, neighbors.rank):
+        weighted = WeightedHammingNeighbors()
+        message = r"integers from .* look like packed codes.*PackedCodes\.from_integers\("
+        for call in (fit, neighbors.partial_fit, neighbors.kneighbors, weighted.fit):
             with pytest.raises(ValueError, match=message):
                 call(words)
+            if dtype != "u8":  # of whose lists NumPy makes floats
+                with pytest.raises(ValueError, match=message):
+                    call(words.tolist())
         assert neighbors.n_items_ == 20
-        assert_array_equal(fit(unpack_codes(packed).astype(dtype)).codes_, packed)
+        if dtype[-2] == "u":
+            assert_array_equal(fit(unpack_codes(packed).astype(dtype)).codes_, packed)
+        order = "big" if ">" in dtype else "little"
+        codes = PackedCodes.from_integers(words, 64, bitorder=order)
+        assert_array_equal(codes, np.unpackbits(packed.data, axis=1, bitorder=order))
+
+    @pytest.mark.parametrize("text", ["0110", b"0110"])
+    def test_texts_are_not_taken_for_numbers(self, text):
+        for texts in ([text] * 3, np.array([text] * 3), pd.Series([text] * 3)):
+            with pytest.raises(ValueError, match=r"X are strings.*from_strings\("):
+                fit(texts)
 
     def test_codes_without_a_sign_are_warned_of(self):
         """Outputs of a sigmoid are all positive, so all ones."""

@@ -36,6 +36,7 @@ OF_WORDS = clone(ADDITIVE).set_params(word_size=1)
 OF_BYTES = clone(ADDITIVE).set_params(word_size=8, metric="inner_product")
 
 
+@pytest.mark.filterwarnings("ignore:X has . rows of zeros")
 @parametrize_with_checks(
     [
         HashedNeighbors(ITQHasher(8, random_state=0)),

@@ -95,7 +95,7 @@ def test_what_has_no_plain_form_is_not_saved(path):
     with pytest.raises(ValueError, match="scoring is a function, which cannot be saved"):
         HammingNeighbors(scoring=len).fit(codes).save(path)
     with pytest.raises(ValueError, match="y holds Python objects, which cannot be saved"):
-        HammingNeighbors().fit(codes, np.array([0, 1], dtype=object)).save(path)
+        HammingNeighbors().fit(codes, np.array([b"a", b"b"], dtype=object)).save(path)
     with pytest.raises(ValueError, match="affinity _MyLabels cannot be saved"):
         HammingNeighbors(affinity=_MyLabels()).fit(codes, [0, 1]).save(path)
     assert not path.exists()

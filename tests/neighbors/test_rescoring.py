@@ -83,3 +83,17 @@ X = np.eye(4)
 def test_what_does_not_fit_is_refused(arguments, params, message):
     with pytest.raises(ValueError, match=message):
         rescore(*arguments, **params)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "inner_product"])
+@pytest.mark.parametrize("n_features", [3, 17, 100, 384])
+def test_equal_rows_come_in_the_order_of_their_indices(metric, n_features):
+    rng = np.random.default_rng(0)
+    queries, row = rng.normal(size=(2, 9, n_features)).astype(np.float32)
+    for n_rows in (7, 50, 333):
+        candidates = np.tile(np.arange(n_rows), (9, 1))
+        values, indices = rescore(
+            queries, row[:1].repeat(n_rows, 0), candidates, metric=metric
+        )
+        assert_array_equal(indices, candidates)
+        assert_array_equal(values, values[:, :1].repeat(n_rows, 1))

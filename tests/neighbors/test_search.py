@@ -2,6 +2,7 @@
 
 import pickle
 
+import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
@@ -19,6 +20,7 @@ from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from sklearn_talr.codes import hamming_distances
 from sklearn_talr.neighbors import HammingNeighbors
 
 
@@ -127,3 +129,16 @@ def test_clones_and_pickles():
     check_neighbors(copy, queries, database, 6)
     check_radius(copy, queries, database, 3)
     assert not hasattr(clone(neighbors), "n_features_in_")
+
+
+@pytest.mark.parametrize("n_bits", [2**16 - 1, 2**16, 70_000])
+def test_distances_of_long_codes(n_bits):
+    codes = np.random.default_rng(0).random((6, n_bits)) > 0.5
+    codes[1], codes[2] = ~codes[0], ~codes[0]
+    codes[2, :50] ^= True
+    expected = np.sort(hamming_distances(codes, codes), axis=1)
+    assert expected.max() == n_bits
+    index = HammingNeighbors(6).fit(codes)
+    assert_array_equal(index.kneighbors(codes)[0], expected)
+    for row, found in zip(expected, index.radius_neighbors(codes, n_bits - 50)[0]):
+        assert_array_equal(found, row[row <= n_bits - 50])
