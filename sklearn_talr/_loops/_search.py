@@ -60,7 +60,8 @@ def hamming_scan(queries, columns, n_bits, k, radius, whole, tile):
     # holds k of them, or all that are wanted; and how many are within that.
     known = np.zeros((n_queries, 3), dtype=np.int64)
     counts, reach, held = known[:, 0], known[:, 1], known[:, 2]
-    reach[:] = radius
+    for query in range(n_queries):
+        reach[query] = radius
     at_distance = np.zeros((n_queries, n_bits + 1), dtype=np.int64)
     for first in range(0, n_codes, TILE):
         part = tile[: min(TILE, n_codes - first)]
@@ -68,8 +69,7 @@ def hamming_scan(queries, columns, n_bits, k, radius, whole, tile):
             if counts[query] + len(part) > room:
                 _drop(rows[query], distances[query], known[query])
                 if counts[query] + len(part) > room:
-                    rows = np.concatenate((rows, rows), axis=1)
-                    distances = np.concatenate((distances, distances), axis=1)
+                    rows, distances = _wider(rows), _wider(distances)
                     room = rows.shape[1]
             _write_distances(queries[query], columns, first, part)
             if _least(part) <= reach[query] - (k > 0 and not whole and held[query] >= k):
@@ -77,7 +77,17 @@ def hamming_scan(queries, columns, n_bits, k, radius, whole, tile):
                 _take_near(part, first, found, k, whole)
     for query in range(n_queries):
         _drop(rows[query], distances[query], known[query])
-    return counts.copy(), _flat(rows, counts), _flat(distances, counts)
+    return counts, _flat(rows, counts), _flat(distances, counts)
+
+
+@compiled
+def _wider(values):
+    """Rows of twice the room, of which the first half holds what there was."""
+    wider = np.empty((len(values), 2 * values.shape[1]), dtype=values.dtype)
+    for row in range(len(values)):
+        for place in range(values.shape[1]):
+            wider[row, place] = values[row, place]
+    return wider
 
 
 @compiled
@@ -133,9 +143,13 @@ def _drop(rows, distances, known):
 
 @compiled
 def _flat(values, counts):
-    flat, start = np.empty(counts.sum(), dtype=values.dtype), 0
+    n_found, start = 0, 0
     for query in range(len(counts)):
-        copy_to(flat[start:], values[query, : counts[query]])
+        n_found += counts[query]
+    flat = np.empty(n_found, dtype=values.dtype)
+    for query in range(len(counts)):
+        for place in range(counts[query]):
+            flat[start + place] = values[query, place]
         start += counts[query]
     return flat
 
@@ -182,8 +196,8 @@ def weighted_scan(weights, columns, terms, largest, as_costs, k, radius):
     n_queries, n_codes = len(weights), columns.shape[1]
     n_bytes = len(columns) * columns.itemsize
     exact, table = np.empty((n_bytes, 256)), np.empty((n_bytes, 256), dtype=np.float32)
-    rows = np.empty(4 * TILE, dtype=np.int64)
-    scores, sums = np.empty(len(rows)), np.empty(TILE, dtype=np.float32)
+    rows = np.empty((1, 4 * TILE), dtype=np.int64)
+    scores, sums = np.empty(rows.shape), np.empty(TILE, dtype=np.float32)
     costs = np.empty(TILE, dtype=np.uint32)
     signs = np.empty(len(columns), dtype=np.uint64)
     planes = np.empty((4, len(columns)), dtype=np.uint64)
@@ -204,11 +218,13 @@ def weighted_scan(weights, columns, terms, largest, as_costs, k, radius):
         if can_bound:
             step = _write_planes(weights[query], signs, planes) * unit
         base, step = (0.0, step) if as_costs else (most * unit, 2 * step)
-        count, room, limit = 0, k, -radius * unit - margin
+        # A literal 0 would be a type of its own, for which all is compiled once more.
+        count, room, limit = counts[query], k, -radius * unit - margin
         for first in range(0, n_codes, TILE):
             part = sums[: min(TILE, n_codes - first)]
-            while start + count + len(part) > len(rows):
-                rows, scores = np.append(rows, rows), np.append(scores, scores)
+            while start + count + len(part) > rows.shape[1]:
+                rows, scores = _wider(rows), _wider(scores)
+            own_rows, own_scores = rows[0, start:], scores[0, start:]
             if is_bounded and first >= _UNBOUNDED:
                 _write_costs(signs, planes, columns, first, costs)
                 for code in range(len(part)):
@@ -219,17 +235,16 @@ def weighted_scan(weights, columns, terms, largest, as_costs, k, radius):
             else:
                 _write_sums(table, columns, first, part)
                 _apply_terms(terms, np.float32(unit), first, part)
-            count = _take_high(part, first, rows[start:], scores[start:], count, limit)
-            if k > 0 and count > room:
-                count, limit = _keep_best(
-                    rows[start:], scores[start:], count, k, limit, margin
-                )
+            count = _take_high(part, first, own_rows, own_scores, count, limit)
+            is_last = first + len(part) == n_codes
+            if is_last or (k > 0 and count > room):
+                count, limit = _keep_best(own_rows, own_scores, count, k, limit, margin)
                 room = 2 * count + TILE // 8
-        count, limit = _keep_best(rows[start:], scores[start:], count, k, limit, margin)
         counts[query], end = count, start + count
-        _write_exact(exact, columns, terms, rows[start:end], scores[start:end])
+        for place in range(start, end):
+            scores[0, place] = _score(exact, columns, terms, 1.0, rows[0, place])
         start = end
-    return counts, rows[:start].copy(), scores[:start].copy()
+    return counts, rows[0, :start], scores[0, :start]
 
 
 @compiled
@@ -238,8 +253,15 @@ def _write_planes(weights, signs, planes):
 
     Returns what the lowest bit is worth. All four are worth no more than the weight.
     """
-    signs[:], planes[:] = 0, 0
-    step = np.abs(weights).max() / 15
+    largest = weights[0] - weights[0]
+    for bit in range(len(weights)):
+        magnitude = abs(weights[bit])
+        largest = magnitude if magnitude > largest else largest
+    for word in range(len(signs)):
+        signs[word] = 0
+        for plane in range(4):
+            planes[plane, word] = 0
+    step = largest / 15
     for bit in range(len(weights)):
         word, mask = bit // 64, np.uint64(1) << np.uint64(bit % 64)
         if weights[bit] > 0:
@@ -254,10 +276,12 @@ def _write_planes(weights, signs, planes):
 @compiled
 def _write_costs(signs, planes, columns, first, costs):
     """Write what differing bits of codes cost, by the four bits of their weights."""
-    costs[:] = 0
-    last = min(first + len(costs), columns.shape[1])
+    n_codes = columns.shape[1] - first
+    n_codes = n_codes if n_codes < len(costs) else len(costs)
+    for code in range(n_codes):
+        costs[code] = 0
     for place in range(len(columns)):
-        sign, column = signs[place], columns[place, first:last]
+        sign, column = signs[place], columns[place, first : first + n_codes]
         ones, twos, fours, eights = planes[:, place]
         for code in range(len(column)):
             differ = sign ^ np.uint64(column[code])
@@ -273,9 +297,7 @@ def _look_up(how, first, scores, limit):
     n_reached = 0
     for code in range(len(scores)):
         if scores[code] >= limit:
-            score = scores[code : code + 1]
-            _write_sums(table, columns, first + code, score)
-            _apply_terms(terms, unit, first + code, score)
+            scores[code] = _score(table, columns, terms, unit, first + code)
             n_reached += 1
     return n_reached
 
@@ -305,8 +327,12 @@ def margin_of(most, unit, n_bytes, largest):
 def largest_sum(table):
     """Sum of the largest magnitudes of the entries of each byte."""
     total = 0.0
-    for entries in table:
-        total += np.abs(entries).max()
+    for byte in range(len(table)):
+        largest = 0.0
+        for value in range(256):
+            magnitude = abs(table[byte, value])
+            largest = magnitude if magnitude > largest else largest
+        total += largest
     return total
 
 
@@ -327,13 +353,40 @@ def _take_high(part, first, rows, scores, count, limit):
 def _keep_best(rows, scores, count, k, limit, margin):
     """Drop what cannot be among the k best; return how many are left, and the limit."""
     if k > 0 and count >= k:
-        kth_highest = np.partition(scores[:count], count - k)[count - k]
-        limit = max(limit, kth_highest - margin)
+        least = _nth(scores, count, count - k) - margin
+        limit = least if least > limit else limit
     n_kept = 0
     for place in range(count):
         rows[n_kept], scores[n_kept] = rows[place], scores[place]
         n_kept += scores[place] >= limit
     return n_kept, limit
+
+
+@compiled
+def _nth(values, count, place):
+    """The value that has a place among the first of some values in ascending order.
+
+    Hoare's selection on a copy; NumPy's takes ten seconds to compile.
+    """
+    some = np.empty(count, dtype=values.dtype)
+    for i in range(count):
+        some[i] = values[i]
+    low, high = 0, count - 1
+    while low < high:
+        pivot, left, right = some[(low + high) // 2], low, high
+        while left <= right:
+            while some[left] < pivot:
+                left += 1
+            while some[right] > pivot:
+                right -= 1
+            if left <= right:
+                some[left], some[right] = some[right], some[left]
+                left += 1
+                right -= 1
+        if place > right and place < left:
+            break
+        low, high = (low, right) if place <= right else (left, high)
+    return some[place]
 
 
 @compiled
@@ -373,18 +426,44 @@ def write_scores(tables, columns, terms, scores):
 
 
 @compiled
-def _write_exact(table, columns, terms, rows, scores):
-    for place in range(len(rows)):
-        score = scores[place : place + 1]
-        _write_sums(table, columns, rows[place], score)
-        _apply_terms(terms, 1.0, rows[place], score)
+def _score(tables, columns, terms, unit, code):
+    """The score of one code, as `_write_sums` and `_apply_terms` write it, to the bit."""
+    size, score = columns.itemsize, tables[0, 0] - tables[0, 0]
+    for place in range(len(columns)):
+        word = np.uint64(columns[place, code])
+        if size == 8:
+            table = tables[8 * place : 8 * place + 8]
+            left = table[0, word & 255] + table[1, (word >> 8) & 255]
+            right = table[2, (word >> 16) & 255] + table[3, (word >> 24) & 255]
+            left += table[4, (word >> 32) & 255] + table[5, (word >> 40) & 255]
+            right += table[6, (word >> 48) & 255] + table[7, word >> 56]
+            score += left + right
+        else:
+            for byte in range(size):
+                score += tables[size * place + byte, (word >> np.uint64(8 * byte)) & 255]
+    given, factors, lengths, factor_table, length_table = terms
+    if given.shape[1] > 0:
+        score *= given[code, 0]
+        return score + given[code, 1] * unit if given.shape[1] > 1 else score
+    if len(lengths) == 0 and len(factors) == 0:
+        return score
+    added = tables[0, 0] - tables[0, 0]
+    if len(lengths):
+        factor = length_table[lengths[code], 0]
+        added += length_table[lengths[code], 1] * unit
+        if len(factors):
+            factor *= factor_table[factors[code]]
+    else:
+        factor = factor_table[factors[code]]
+    return score * factor + added if factor > 0 else -np.inf
 
 
 @compiled
 def _write_sums(tables, columns, first, sums):
     """Sums of what the bytes of codes add, from the first code on."""
     size = columns.itemsize
-    sums[:] = 0
+    for code in range(len(sums)):
+        sums[code] = 0
     for place in range(len(columns)):
         column = columns[place, first : first + len(sums)]
         if size == 8:

@@ -186,29 +186,42 @@ def search_bits(products, gram, inner, signs, n_rounds, n_sweeps):
     kept, first = np.empty(n_bits, dtype=np.float32), np.empty(n_bits, dtype=np.float32)
     for row in range(len(signs)):
         along, now, of_row = products[row], signs[row], inner[row]
-        copy_to(first, now)
         u = s = np.float32(0)
         for bit in range(n_bits):
+            first[bit] = now[bit]
             u += now[bit] * along[bit]
             s += now[bit] * of_row[bit]
-        u, s = _turn_signs(along, gram, of_row, now, u, s, n_sweeps)
         state = np.uint64(0x9E3779B97F4A7C15)
-        for bit in range(n_bits):
-            state = (state ^ np.uint64(now[bit] > 0)) * np.uint64(0x100000001B3)
-        for _ in range(n_rounds):
-            copy_to(kept, now)
-            copy_to(kept_inner, of_row)
+        for turn in range(1 + n_rounds):
             kept_u, kept_s = u, s
-            for _ in range(1 + n_bits // _BITS_PER_TURN):
-                state ^= state << np.uint64(13)
-                state ^= state >> np.uint64(7)
-                state ^= state << np.uint64(17)
-                bit = np.int64((state >> np.uint64(20)) % np.uint64(n_bits))
-                u, s = _turn(along, gram, of_row, now, u, s, bit)
-            u, s = _turn_signs(along, gram, of_row, now, u, s, _SWEEPS_AFTER_TURNS)
-            if not u * abs(u) * kept_s > kept_u * abs(kept_u) * s:
-                copy_to(now, kept)
-                copy_to(of_row, kept_inner)
+            if turn == 1:
+                for bit in range(n_bits):
+                    state = (state ^ np.uint64(now[bit] > 0)) * np.uint64(0x100000001B3)
+            if turn:
+                for bit in range(n_bits):
+                    kept[bit], kept_inner[bit] = now[bit], of_row[bit]
+                for _ in range(1 + n_bits // _BITS_PER_TURN):
+                    state ^= state << np.uint64(13)
+                    state ^= state >> np.uint64(7)
+                    state ^= state << np.uint64(17)
+                    bit = np.int64((state >> np.uint64(20)) % np.uint64(n_bits))
+                    u, s = _turn(along, gram, of_row, now, u, s, bit)
+            # Turn each sign that turns the sum nearer to the row.
+            for _ in range(_SWEEPS_AFTER_TURNS if turn else n_sweeps):
+                n_turned = 0
+                for bit in range(n_bits):
+                    twice = np.float32(2) * now[bit]
+                    product = u - twice * along[bit]
+                    square = s + np.float32(4) * gram[bit, bit]
+                    square -= np.float32(2) * twice * of_row[bit]
+                    if product * abs(product) * s > u * abs(u) * square:
+                        u, s = _turn(along, gram, of_row, now, u, s, bit)
+                        n_turned += 1
+                if n_turned == 0:
+                    break
+            if turn and not u * abs(u) * kept_s > kept_u * abs(kept_u) * s:
+                for bit in range(n_bits):
+                    now[bit], of_row[bit] = kept[bit], kept_inner[bit]
                 u, s = kept_u, kept_s
         for bit in range(n_bits):
             n_changed += first[bit] != now[bit]
@@ -223,24 +236,6 @@ def _turn(along, gram, inner, now, u, s, bit):
     for other in range(len(inner)):
         inner[other] -= twice * gram[bit, other]
     now[bit] = -now[bit]
-    return u, s
-
-
-@compiled
-def _turn_signs(along, gram, inner, now, u, s, n_sweeps):
-    """Turn each sign that turns the sum nearer to the row."""
-    for _ in range(n_sweeps):
-        n_turned = 0
-        for bit in range(len(now)):
-            twice = np.float32(2) * now[bit]
-            product = u - twice * along[bit]
-            square = s + np.float32(4) * gram[bit, bit]
-            square -= np.float32(2) * twice * inner[bit]
-            if product * abs(product) * s > u * abs(u) * square:
-                u, s = _turn(along, gram, inner, now, u, s, bit)
-                n_turned += 1
-        if n_turned == 0:
-            break
     return u, s
 
 
