@@ -1,13 +1,14 @@
-"""Compile or load the loops of search and counting before they are needed."""
+"""Compile or load inner loops before they are needed."""
 
 import numpy as np
 
 
 def warm_up() -> None:
-    """Compile or load the loops of search and of counting, before a first request.
+    """Compile or load the loops of search, counting and fits, before a first request.
 
     Otherwise the first call that needs a loop does so: in seconds where it has never been
-    compiled, in tenths of a second where it lies on disk.
+    compiled, in tenths of a second where it lies on disk. All of them take most of a minute
+    once, and a second or two in later processes.
 
     Examples
     --------
@@ -15,8 +16,10 @@ def warm_up() -> None:
     >>> sklearn_talr.warm_up()
     """
     from .codes import PackedCodes, maxsim_scores, weighted_scores
+    from .hashing import AdditiveHasher, TALRHasher
     from .histogram import hamming_histogram
     from .neighbors import HammingNeighbors, WeightedHammingNeighbors
+    from .svm import RankingSVC
 
     for n_bytes in (1, 2, 4, 8):  # the words that codes are compared by
         codes = PackedCodes(
@@ -28,3 +31,9 @@ def warm_up() -> None:
         WeightedHammingNeighbors(1).fit(codes).kneighbors(weights)
         weighted_scores(weights, codes)
     maxsim_scores(weights, codes)
+    X, y = np.random.default_rng(0).normal(size=(64, 4)), np.arange(64) % 4
+    for params in ({}, {"hidden_layer_sizes": 4, "loss": "nDCG"}):
+        TALRHasher(8, max_iter=1, random_state=0, device="cpu", **params).fit(X, y)
+    for word_size in (1, 8):
+        AdditiveHasher(16, word_size=word_size, max_iter=1, random_state=0).fit(X)
+    RankingSVC().fit(X, y == 0)
