@@ -3,6 +3,7 @@
 import logging
 import time
 import warnings
+from functools import cache
 
 from numba import njit
 from numba.core import event
@@ -54,14 +55,19 @@ def compiled(function):
     except RuntimeError as error:
         if "no locator available" not in str(error):
             raise
-        warnings.warn(
-            "Compiled loops cannot be kept on disk, so that each process compiles them "
-            "anew, which takes seconds: neither the folder of the package nor the user's "
-            "folder of caches is writable. Set NUMBA_CACHE_DIR to a folder that is.",
-            RuntimeWarning,
-            stacklevel=2,
-        )
+        _warn_that_nothing_is_kept()
         return njit(nogil=True, error_model="numpy")(function)
+
+
+@cache  # not once for each loop
+def _warn_that_nothing_is_kept():
+    warnings.warn(
+        "Compiled loops cannot be kept on disk, so that each process compiles them anew, "
+        "which takes seconds: neither the folder of the package nor the user's folder of "
+        "caches is writable. Set NUMBA_CACHE_DIR to a folder that is.",
+        RuntimeWarning,
+        stacklevel=3,
+    )
 
 
 @compiled

@@ -105,7 +105,7 @@ class LayersInTraining:
 
     def forward(self, X, kept):
         """Activations, of the bits kept, of rows that are written to; inputs of layers."""
-        from .._loops._steps import drop_out
+        from .._loops._soft import drop_out
 
         inputs, layers = [], self._layers
         for depth, (weights, offsets) in enumerate(layers):
@@ -350,7 +350,7 @@ class Solver:
 
     def step(self, gradients, rate):
         """Move all parameters; weights shrink apart from the gradient, as by AdamW."""
-        from .._loops._steps import descend
+        from .._loops._soft import descend
 
         of_each = self._parameters, gradients, self._steps, self.moments.values()
         for parameter, gradient, (factor, decay), moments in zip(*of_each, strict=True):
