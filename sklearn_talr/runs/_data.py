@@ -355,6 +355,11 @@ def _table_of(data, form, value_names):
             f"{caller} takes data, no path; read_{caller.lower()} reads a file, got "
             f"{data!r}."
         )
+    if isinstance(getattr(data, "column_names", None), dict):
+        raise TypeError(
+            f"{caller} takes one table, and {type(data).__name__} has one for each of the "
+            f"splits {list(data)}. Pass one split, such as data[{next(iter(data), '')!r}]."
+        )
     if hasattr(data, "column_names"):
         data = data.to_pandas()  # of datasets of Hugging Face, and of tables of Arrow
     is_frame = hasattr(data, "columns") and hasattr(data, "to_numpy")

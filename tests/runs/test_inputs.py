@@ -167,3 +167,19 @@ def test_bad_runs_are_refused(data, error, message):
 def test_bad_judgments_are_refused(grade):
     with pytest.raises(ValueError, match="relevance must be an integer, got"):
         Qrels({"q": {"c": 1, "d": grade}})
+
+
+class Splits(dict):
+    """What `load_dataset` of Hugging Face returns where no split is named."""
+
+    @property
+    def column_names(self):
+        return {split: table.column_names for split, table in self.items()}
+
+
+@pytest.mark.parametrize("form", [Qrels, Run])
+def test_data_of_several_splits_names_one(form):
+    splits = Splits(train=HasPandas(pd.DataFrame()), test=HasPandas(pd.DataFrame()))
+    message = r"one table, and Splits has .* \['train', 'test'\]\. Pass .* data\['train'\]"
+    with pytest.raises(TypeError, match=message):
+        form(splits)
