@@ -162,13 +162,24 @@ class Quantizer:
             yield highest(scores_of(query, unit(decoded), metric))
 
 
+def wide_beam(*how):
+    """A residual quantizer that keeps 16 codes of a row where 5 are the default."""
+    model = Quantizer("RQ{0}x8", *how)
+    model.index.rq.max_beam_size = 16
+    return model
+
+
 class RaBitQ(Quantizer):
-    """Of principal axes. Beside the bits faiss keeps two numbers, or five."""
+    """Of principal axes. Beside the bits faiss keeps two numbers, or five.
+
+    Queries are not rounded, where four bits of each number are the default.
+    """
 
     def __init__(self, n_bits, n_features, n_bytes, *others):
         n_axes = 8 * (n_bytes - (8 if n_bits == 1 else 20)) // n_bits // 8 * 8
         n_axes = min(n_axes, n_features // 8 * 8)
         super().__init__(f"PCAR{n_axes},RaBitQ{n_bits}", n_features, n_bytes, *others)
+        faiss.downcast_index(self.index.index).qb = 0
 
     def encode(self, X):
         self.index.add(X - self.mean)
@@ -218,6 +229,7 @@ METHODS = {
     "faiss OPQ+PQ": partial(Quantizer, "OPQ{0},PQ{0}"),
     "faiss ResidualQuantizer": partial(Quantizer, "RQ{0}x8"),
     "AdditiveHasher, single bits": partial(additive, word_size=1),
+    "faiss ResidualQuantizer, beam 16": wide_beam,
     "faiss LocalSearchQuantizer": partial(Quantizer, "LSQ{0}x8"),
     **{f"faiss RaBitQ, {b} bits": partial(RaBitQ, b) for b in (1, 2, 4)},
     **{f"TurboQuant, {b} bits": partial(TurboQuant, b) for b in (1, 2, 4)},
@@ -231,6 +243,7 @@ PLAN = [
     (FILES, ["cosine"], [16, 8], [0], [*WORDS, "AdditiveHasher, single bits", "ITQHasher"]),
     (FILES, ["cosine"], [16, 8], [1, 2], WORDS[:2]),
     (FILES, ["cosine"], [32], [0], WORDS[:2]),
+    (FILES, ["cosine"], [8], [0], ["faiss ResidualQuantizer, beam 16"]),
     (["text", "coco17"], ["cosine"], [8], [0], ["faiss LocalSearchQuantizer"]),
     (FILES, ["cosine"], [8, 16, 32, 64, 128, 192], [0], AXES),
     (FILES, ["cosine"], [32, 64, 128, 192], [0], RABITQ),

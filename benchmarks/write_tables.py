@@ -59,6 +59,7 @@ def pivot(rows, figure, lines, columns, head, digits=3):
 METHODS = [
     "AdditiveHasher",
     "faiss ResidualQuantizer",
+    "faiss ResidualQuantizer, beam 16",
     "faiss OPQ+PQ",
     "faiss LocalSearchQuantizer",
     "AdditiveHasher, single bits",

@@ -98,12 +98,14 @@ def enter(array):
     return space, array.detach()
 
 
-def as_numpy(array, input_name="X"):
+def as_numpy(array, input_name=None):
     """The same numbers in NumPy, without a copy where the memory is that of the host.
 
-    An object that `space_of` assigns to NumPy is returned as it is.
+    An object that `space_of` assigns to NumPy is returned as it is, but for a masked array
+    where it has an `input_name`: nothing may be masked.
     """
-    refuse_masked(**{input_name: array})
+    if input_name is not None:
+        refuse_masked(**{input_name: array})
     space = space_of(array)
     if space is NUMPY:
         return array

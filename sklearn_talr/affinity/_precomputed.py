@@ -52,13 +52,13 @@ class PrecomputedAffinity(BaseAffinity):
 
     @validated(affinity=["array-like", "sparse matrix"])
     def __init__(self, affinity: Rows) -> None:
-        if hasattr(affinity, "iloc"):
-            rows, columns = affinity.index.tolist(), affinity.columns.tolist()
-            if rows != columns and set(rows) == set(columns):
-                raise ValueError(
-                    "affinity names the same samples in its rows and columns, but in "
-                    "another order. Pass affinity.loc[:, affinity.index]."
-                )
+        is_frame = hasattr(affinity, "iloc")
+        rows, columns = (affinity.index, affinity.columns) if is_frame else ((), ())
+        if list(rows) != list(columns) and set(rows) == set(columns):
+            raise ValueError(
+                "affinity names the same samples in its rows and columns, but in another "
+                "order. Pass affinity.loc[:, affinity.index]."
+            )
         refuse_masked(affinity=affinity)
         matrix = check_array(
             lists_as_array(affinity), accept_sparse="csr", dtype=None, input_name="affinity"

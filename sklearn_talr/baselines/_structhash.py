@@ -100,7 +100,7 @@ class StructHasher(DiscreteHasher):
         Zeros.
 
     means_ : list of one ndarray of shape (n_features,)
-        Mean of the training rows, subtracted from features first.
+        Mean of the training rows, but for few far from all others, subtracted first.
 
     affinity_ : affinity oracle
         The fitted oracle.

@@ -227,20 +227,19 @@ class PackedCodes:
         texts = np.asarray(texts, dtype=object).ravel().tolist()
         digits, width = ("01", 1) if base == 2 else (hexdigits, 4)
         lengths = {len(text) if isinstance(text, str) else 0 for text in texts}
-        if len(lengths) != 1 or 0 in lengths or not set("".join(texts)) <= set(digits):
+        fits = len(lengths) == 1 and 0 not in lengths and set("".join(texts)) <= set(digits)
+        if fits:
+            table = np.zeros(128, dtype=np.uint8)
+            table[list(digits.encode())] = [int(digit, base) for digit in digits]
+            values = table[np.frombuffer("".join(texts).encode(), dtype=np.uint8)]
+            bits = np.unpackbits(values[:, None], axis=1)[:, -width:]
+            bits = bits.reshape(len(texts), -1)
+            n_more = bits.shape[1] - (n_bits or bits.shape[1])
+            fits = n_more >= 0 and not bits[:, :n_more].any()
+        if not fits:
             raise ValueError(
                 f"texts must be strings of equal length of the characters {digits}, as "
-                f"base={base} says."
-            )
-        table = np.zeros(128, dtype=np.uint8)
-        table[list(digits.encode())] = [int(digit, base) for digit in digits]
-        values = table[np.frombuffer("".join(texts).encode(), dtype=np.uint8)]
-        bits = np.unpackbits(values[:, None], axis=1)[:, -width:].reshape(len(texts), -1)
-        n_more = 0 if n_bits is None else bits.shape[1] - n_bits
-        if n_more < 0 or bits[:, :n_more].any():
-            raise ValueError(
-                f"n_bits={n_bits} does not match texts of {bits.shape[1]} bits: those "
-                "before the last n_bits must be there, and be 0."
+                f"base={base} says, and of n_bits={n_bits} bits after zeros."
             )
         return as_packed(bits[:, n_more:])
 
@@ -493,12 +492,12 @@ def refuse_integers(bits, input_name):
 
 def refuse_texts(codes, input_name):
     """Raise ValueError where codes are strings."""
-    if getattr(codes, "ndim", 1) == 1 and len(codes) and isinstance(codes[0], str | bytes):
+    is_list = hasattr(codes, "__len__") and getattr(codes, "ndim", 1) == 1
+    if is_list and isinstance(next(iter(codes), None), str | bytes):
         raise ValueError(
-            f"{input_name} are strings. Make codes of them by "
-            "PackedCodes.from_strings(texts), with base=16 if they are hexadecimal, and of "
-            "bytes by PackedCodes(np.frombuffer(b''.join(texts), np.uint8).reshape("
-            "len(texts), -1), n_bits, bitorder)."
+            f"{input_name} are strings. Make codes of text by "
+            "PackedCodes.from_strings(texts), with base=16 if it is hexadecimal, and of "
+            "bytes by PackedCodes(np.stack([np.frombuffer(b, 'u1') for b in texts]), ...)."
         )
 
 

@@ -155,14 +155,15 @@ def check_codes(codes, ids, table="codes", *, engine=None, weighted=False):
     return packed, ids
 
 
-def warn_of_repeats(packed, n_links):
+def warn_of_repeats(packed, n_links, most=None):
     """Warn if a graph index of these codes would lose items.
 
     A node of such a graph is linked to the `n_links` nearest nodes. If more nodes than that
     have its code, all of its links lead to these, and none to a node with another code.
+    With few other codes around, some are lost where `most` items share a code.
     """
     _, counts = np.unique(packed.data, axis=0, return_counts=True)
-    if counts.max() > n_links:
+    if counts.max() > (most or n_links):
         warn_caller(
             f"{len(packed)} items have only {len(counts)} distinct codes, and up to "
             f"{counts.max()} share one. In a graph index with {n_links} links to a node "
@@ -174,6 +175,7 @@ def warn_of_repeats(packed, n_links):
 
 _ROWS_PER_BLOCK = 8_192
 _HNSW_LINKS = 16  # pgvector's default
+_ROWS_OF_NODE = 10  # of pgvector, which keeps those of one code together
 _OF_SQL = {"table": [str], "weighted": ["boolean"]}
 # Weighted search: candidates by Hamming distance, then sums over the bytes w of their codes
 _SCORED = (
@@ -265,8 +267,8 @@ def to_pgvector(
         search by weighted queries. The parameters of `search` are then `code`, the number
         of candidates, `tables` and the number of neighbors, with `code` and `tables` from
         :func:`to_sql_weights`. None as number of candidates scores all items. Ties of
-        scores, and of distances of candidates, are ordered by id. A graph gives no more
-        candidates than the setting ``hnsw.ef_search``.
+        scores, and of distances of candidates, are ordered by id. A graph gives at most
+        ten times as many candidates as the setting ``hnsw.ef_search`` says.
 
     Returns
     -------
@@ -284,10 +286,15 @@ def to_pgvector(
     Warns
     -----
     UserWarning
-        If a graph is asked for and more items share a code than a node has links.
+        If a graph is asked for and more than ten items share a code.
 
     Notes
     -----
+    A node of a graph has up to ten rows of one code, so that ``hnsw.ef_search``, 40 by
+    default, finds up to 400 rows. Where many rows share a code, some are reached by no
+    setting, iterative scans included: of 5 000 rows of 20 codes about half. Then ties are
+    those that the graph has found, whatever their ids are.
+
     With psycopg::
 
         connection.execute(export.create_table)
@@ -321,7 +328,7 @@ def to_pgvector(
         )
     create_index = None
     if hnsw:
-        warn_of_repeats(packed, _HNSW_LINKS)
+        warn_of_repeats(packed, _HNSW_LINKS, _ROWS_OF_NODE)
         create_index = f"CREATE INDEX ON {table} USING hnsw (code bit_hamming_ops)"
     return PgvectorExport(
         create_table="CREATE EXTENSION IF NOT EXISTS vector; "

@@ -244,6 +244,12 @@ def to_usearch(codes: Any, *, ids: Column = None, connectivity: int = 16) -> Any
     UserWarning
         If more items share a code than a node has links.
 
+    Notes
+    -----
+    Of a search of several queries, places beyond ``matches.counts`` hold key 0 and distance
+    NaN. An index that usearch has saved and restored forgets ``expansion_search``, by which
+    a graph finds more: set it again.
+
     Examples
     --------
     >>> from sklearn_talr.codes import pack_codes

@@ -235,7 +235,8 @@ class TALRHasher(BaseHasher):
         Offsets of each layer, shape (n_outputs,).
 
     means_ : list of one ndarray of shape (n_features,)
-        Mean of the training rows, subtracted from features first.
+        Mean of the training rows, but for few far from all others; subtracted from
+        features first.
 
     module_state_ : dict of ndarray
         The fitted ``state_dict`` of `module`, which then replaces the three above.

@@ -101,7 +101,7 @@ class LSHHasher(_ProjectionHasher):
         Zeros: the mean of the training rows lies on every hyperplane.
 
     means_ : list of one ndarray of shape (n_features,)
-        Mean of the training rows, subtracted from features first.
+        Mean of the training rows, but for few far from all others, subtracted first.
 
     n_features_in_ : int
         Number of features seen by `fit`.
@@ -153,7 +153,7 @@ class ITQHasher(_ProjectionHasher):
         Zeros.
 
     means_ : list of one ndarray of shape (n_features,)
-        Mean of the training rows, subtracted from features first.
+        Mean of the training rows, but for few far from all others, subtracted first.
 
     n_features_in_ : int
         Number of features seen by `fit`.

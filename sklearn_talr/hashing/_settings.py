@@ -64,7 +64,7 @@ def check_data(hasher, loss, X, y, X_val=None, y_val=None):
                 "is None. Pass class labels or label indicators."
             )
         if isinstance(affinity, str):
-            y = as_numpy(y)
+            y = as_numpy(y, "y")
             shape = y.shape if sp.issparse(y) else np.asarray(y, dtype=object).shape
             one_label = len(shape) == 1 or shape[1:] == (1,)
             affinity = LabelAffinity() if one_label else SharedLabelAffinity()

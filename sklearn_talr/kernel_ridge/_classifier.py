@@ -410,7 +410,7 @@ class KernelRidgeClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimat
 
     def _logits(self, X):
         check_is_fitted(self)
-        X = as_numpy(X)
+        X = as_numpy(X, "X")
         X = validate_seen(self, X, dtype=_DTYPES, accept_sparse="csr")
         logits = sums_of_kernels(X, vars(self), self.kernel)
         return logits.astype(X.dtype, copy=False)

@@ -194,63 +194,57 @@ def read_among(among, index, n_queries):
     """
     if among is None:
         return None
-    n_items = index.n_indices
     if isinstance(among, str | bytes | Mapping) or not isinstance(among, Iterable):
         raise ValueError(
             "among must be a list of indices or ids, or a mask of bool, got "
             f"{type(among).__name__}. For one item write [item], and of a dict of bool "
             "[item for item, allowed in among.items() if allowed]."
         )
-    if not sp.issparse(among):
-        if hasattr(among, "iloc"):
-            labels = np.asarray(among.index if among.ndim == 1 else among.columns)
-        else:
-            labels = None
-        if hasattr(among, "__array__"):
-            values = np.asarray(as_numpy(among, "among"))
-            values = values.tolist() if values.dtype == object else values
-        else:
-            values = list(among)
-        if len(values) == 0 or np.ndim(values[0]) != 1:
-            return _allowed_rows(values, index, labels, n_queries)
-        if len(values) != n_queries:
-            raise ValueError(
-                f"among has {len(values)} lists for {n_queries} queries. Pass a list or "
-                "mask for each query, or one array of indices or mask for all."
-            )
-        return [_allowed_rows(each, index, labels, n_queries) for each in values]
-    if among.shape != (n_queries, n_items):
-        raise _wrong_mask(among.shape, n_items, n_queries)
-    masks = sp.csr_array(among.astype(bool))
-    masks = masks if index.numbers is None else masks[:, index.numbers]
-    masks.sum_duplicates()
-    masks.eliminate_zeros()
-    return np.split(masks.indices.astype(np.int64), masks.indptr[1:-1])
-
-
-def _allowed_rows(values, index, labels, n_queries):
-    """Rows that a list or mask allows; a mask of pandas has labels."""
-    values, n_items = np.asarray(values), index.n_indices
-    if not is_mask(values, n_items):
-        return index.rows_of(values, "among")
-    if values.shape != (n_items,):
-        raise _wrong_mask(values.shape, n_items, n_queries)
-    names = np.arange(n_items) if index.ids is None else index.named(slice(None))
-    is_reordered = labels is not None and not np.array_equal(labels, names)
-    if is_reordered and set(labels.tolist()) == set(names.tolist()):
-        raise ValueError(
-            "among is a mask whose labels are the items in another order than that of the "
-            "index. Put it into the order of `ids_`, or of `indices_` where items have no "
-            "ids, as by reindex, or pass among.to_numpy() if labels mean nothing."
-        )
-    return np.flatnonzero(values if index.numbers is None else values[index.numbers])
-
-
-def _wrong_mask(shape, n_items, n_queries):
-    return ValueError(
-        f"among is a mask of shape {shape}. Masks have an entry for each item given so "
-        f"far: shape ({n_items},), or ({n_queries}, {n_items}) with a row for each query."
+    n_items, labels = index.n_indices, None
+    shapes = (n_items,), (n_queries, n_items)
+    wrong_mask = (
+        "among is a mask of shape {}. Masks have an entry for each item given so far: "
+        f"shape {shapes[0]}, or {shapes[1]} with a row for each query."
     )
+    if sp.issparse(among):
+        if among.shape != shapes[1]:
+            raise ValueError(wrong_mask.format(among.shape))
+        masks = sp.csr_array(among.astype(bool))
+        masks = masks if index.numbers is None else masks[:, index.numbers]
+        masks.sum_duplicates()
+        masks.eliminate_zeros()
+        return np.split(masks.indices.astype(np.int64), masks.indptr[1:-1])
+    if hasattr(among, "iloc"):
+        labels = np.asarray(among.index if among.ndim == 1 else among.columns)
+    is_array = hasattr(among, "__array__")  # of a table rows are meant, not its columns
+    values = np.asarray(as_numpy(among, "among")) if is_array else list(among)
+    if is_array and values.dtype == object:
+        values = values.tolist()
+
+    def read(values):
+        values = np.asarray(values)
+        if not is_mask(values, n_items):
+            return index.rows_of(values, "among")
+        if values.shape != shapes[0]:
+            raise ValueError(wrong_mask.format(values.shape))
+        names = np.arange(n_items) if index.ids is None else index.named(slice(None))
+        is_reordered = labels is not None and not np.array_equal(labels, names)
+        if is_reordered and set(labels.tolist()) == set(names.tolist()):
+            raise ValueError(
+                "among is a mask whose labels are the items in another order than that of "
+                "the index. Put it into the order of `ids_`, or `indices_` without ids, as "
+                "by reindex, or pass among.to_numpy() if labels mean nothing."
+            )
+        return np.flatnonzero(values if index.numbers is None else values[index.numbers])
+
+    if len(values) == 0 or np.ndim(values[0]) != 1:
+        return read(values)
+    if len(values) != n_queries:
+        raise ValueError(
+            f"among has {len(values)} lists for {n_queries} queries. Pass a list or mask "
+            "for each query, or one array of indices or mask for all."
+        )
+    return [*map(read, values)]
 
 
 def is_mask(values, n_items):

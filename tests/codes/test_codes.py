@@ -167,8 +167,8 @@ class TestWhatOthersStore:
             ([], None, 2, "equal length"),
             (["ab", None], None, 16, "texts must be strings"),
             (["0x1"], None, 16, "of the characters 0123"),
-            (["ff"], 9, 16, "n_bits=9 does not match texts of 8 bits"),
-            (["ff"], 7, 16, "n_bits=7 does not match"),
+            (["ff"], 9, 16, "of n_bits=9 bits after zeros"),
+            (["ff"], 7, 16, "of n_bits=7 bits after zeros"),
         ],
     )
     def test_text_that_holds_no_codes(self, texts, n_bits, base, message):

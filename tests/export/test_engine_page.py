@@ -68,6 +68,9 @@ def test_the_lines_of_weighted_queries_find_what_we_find(
     for title in titles:
         for block in blocks_of(title):
             exec(block, names)
+    if package == "qdrant_client":  # a server casts queries to the type of vectors
+        vectors = names["client"].get_collection("weighted").config.params.vectors
+        assert vectors.datatype == names["models"].Datatype.FLOAT32
     index = HashedNeighbors(FrozenEstimator(names["hasher"]), query="weights")
     index.set_params(n_candidates=n_candidates).fit(names["X"])
     _, expected = index.kneighbors(names["X"][:3] + 0.1, 10)

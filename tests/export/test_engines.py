@@ -303,6 +303,33 @@ def test_repeats_in_a_graph_index_are_warned_of(engine):
     GRAPHS[engine](REPEATED[::5])  # eight of each: no warning
 
 
+def test_a_graph_of_pgvector_has_ten_rows_at_a_node(postgres_uri):
+    """So 40 candidates are up to 400 rows, and more than ten of a code are warned of."""
+    codes = np.repeat(random_codes(np.random.default_rng(0), 100, 32), 10, axis=0)
+    table = export.to_pgvector(codes, table="nodes", hnsw=True)
+    with pytest.importorskip("psycopg").connect(postgres_uri) as connection:
+        connection.execute(table.create_table)
+        with connection.cursor().copy(table.copy) as copy:
+            for block in table.rows():
+                copy.write(block)
+        connection.execute(table.create_index)
+        connection.execute("SET LOCAL enable_seqscan = off; SET LOCAL hnsw.ef_search = 40")
+        found = connection.execute(table.search, ("01" * 16, 1000)).fetchall()
+        connection.rollback()
+    assert 40 < len(found) <= 400
+    with pytest.warns(UserWarning, match="100 distinct codes, and up to 11 share one"):
+        export.to_pgvector(np.vstack([codes, codes[:1]]), hnsw=True)
+
+
+def test_usearch_has_key_0_beyond_what_it_finds():
+    pytest.importorskip("usearch")
+    codes = random_codes(np.random.default_rng(0), 5, 64)
+    matches = export.to_usearch(codes).search(pack_codes(codes[:2]).data, 7)
+    assert matches.counts.tolist() == [5, 5]
+    assert_array_equal(matches.keys[:, 5:], 0)
+    assert_array_equal(matches.distances[:, 5:], np.nan)
+
+
 # What is refused
 
 

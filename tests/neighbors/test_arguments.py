@@ -78,7 +78,11 @@ class TestWhatIsACode:
 
     @pytest.mark.parametrize("text", ["0110", b"0110"])
     def test_texts_are_not_taken_for_numbers(self, text):
-        for texts in ([text] * 3, np.array([text] * 3), pd.Series([text] * 3)):
+        for texts in (
+            [text] * 3,
+            np.array([text] * 3),
+            pd.Series([text] * 3, index=[4, 5, 6]),
+        ):
             with pytest.raises(ValueError, match=r"X are strings.*from_strings\("):
                 fit(texts)
 
