@@ -1,12 +1,16 @@
 """What a fit tells meanwhile: how far it is, and warnings at the line that called it."""
 
+import logging
+import math
 import sys
+import time
 import warnings
 from contextlib import contextmanager, nullcontext
 from functools import partial
 
 from sklearn.exceptions import ConvergenceWarning
 
+_SILENT_SECONDS = 60
 _INNER = {"sklearn_talr", "sklearn", "contextlib"}  # frames that no warning points to
 
 
@@ -96,7 +100,7 @@ class Progress:
 
     def begin(self):
         """A task begins."""
-        self._is_open = True
+        self._is_open, self._began = True, time.perf_counter()
         if self._fit is not None:
             self._task = self._fit.subcontext(task_name=self._name)
             self._task.call_on_fit_task_begin(estimator=self._estimator, **self._data)
@@ -106,6 +110,15 @@ class Progress:
         self.n_done, self._is_open = self.n_done + 1, False
         if getattr(self._estimator, "verbose", False):
             print(f"{self._name.capitalize()} {self._done}: {self.told}")
+        elif self.n_done == 1 and not getattr(self._estimator, "_skl_callbacks", None):
+            # A fit that nobody sees, and that takes over a minute, says so once.
+            seconds = (time.perf_counter() - self._began) * ((self._n_tasks or 1) - 1)
+            if seconds > _SILENT_SECONDS:
+                logging.getLogger("sklearn_talr").warning(
+                    f"{type(self._estimator).__name__}: {self._name} {self._done} is done, "
+                    f"and the others may take {math.ceil(seconds / 60)} minutes. "
+                    "verbose=True tells of each."
+                )
         state = self.state
         fitted = None if state is None else lambda: self._fitted(state())
         self.is_over |= self._end(self._task, fitted)

@@ -50,7 +50,9 @@ PAIR_LOSSES = [
 LOSSES = [*CLASS_LOSSES, *PAIR_LOSSES]
 GRADIENT = [
     TALRHasher(8, max_iter=2),
-    *(TALRHasher(8, loss=loss, max_iter=2) for loss in LOSSES),
+    # Losses of classes first lose what the start knew.
+    *(TALRHasher(8, loss=loss, max_iter=5) for loss in CLASS_LOSSES),
+    *(TALRHasher(8, loss=loss, max_iter=2) for loss in PAIR_LOSSES),
 ]
 # Of tie-aware losses: the parameters by which `TieAwareLoss` maximizes each.
 MEASURES = [

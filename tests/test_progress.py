@@ -167,3 +167,22 @@ def test_verbose_prints_each_task(case, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == n_tasks_of(estimator) > 1
     assert all(f" {n}" in line for n, line in enumerate(lines, 1))
+
+
+def test_a_fit_that_nobody_sees_says_once_if_it_will_take_minutes(caplog, monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("sklearn_talr._progress.time.perf_counter", lambda: now[0])
+    for verbose, n_tasks, seconds, told in [
+        (False, 100, 2.0, "1 of 100 epochs is done, and the others may take 4 minutes"),
+        (False, 100, 0.5, None),
+        (False, None, 90.0, None),  # nobody knows how many there are
+        (True, 100, 2.0, None),
+    ]:
+        caplog.clear()
+        progress = Progress(small(verbose=verbose), n_tasks=n_tasks, name="epoch")
+        for _ in range(3):
+            progress.begin()
+            now[0] += seconds
+            progress.end()
+        assert len(caplog.records) == (told is not None)
+        assert told is None or told.replace(" epochs", "") in caplog.text

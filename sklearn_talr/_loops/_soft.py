@@ -415,3 +415,34 @@ def descend(weights, gradient, mean, rates, slow, kept):
         for i in range(weights.shape[1]):
             mean[unit, i] += slow * (gradient[unit, i] - mean[unit, i])
             weights[unit, i] = (weights[unit, i] - rate * mean[unit, i]) * kept
+
+
+@compiled
+def descend_by_inputs(weights, mean, by_entries, centers, sums, kept, rates, slow, shrunk):
+    """What `descend` does, where a gradient is one by entries, less means times sums.
+
+    Parameters
+    ----------
+    weights, mean : ndarrays of shape (n_inputs, n_units), float
+        Changed in place.
+
+    by_entries : ndarray of shape (n_inputs, n_kept)
+        Gradients by the entries of rows, of units that are kept.
+
+    centers, sums : ndarrays of shapes (n_inputs,) and (n_kept,)
+        Mean of the rows, and sums of the gradients by units.
+
+    kept : ndarray of shape (n_kept,) of int
+        The units that are kept; gradients of others are 0.
+
+    rates, slow, shrunk
+        As `rates`, `slow` and `kept` of `descend`.
+    """
+    for i in range(len(weights)):
+        for unit in range(len(rates)):
+            mean[i, unit] -= slow * mean[i, unit]
+        for place in range(len(kept)):
+            gradient = by_entries[i, place] - centers[i] * sums[place]
+            mean[i, kept[place]] += slow * gradient
+        for unit in range(len(rates)):
+            weights[i, unit] = (weights[i, unit] - rates[unit] * mean[i, unit]) * shrunk

@@ -15,6 +15,7 @@ from ..losses._rankings import keep_freed_memory, measure_rankings, tables_of_me
 from ._base import feed_forward, row_blocks, weights_of_features
 from ._linear import steps_of_layers
 
+_WIDE = 20  # times as many cells as entries
 MOST_COPIED = 2**24  # numbers: 64 MiB
 _CELLS_PER_BLOCK = 2**20  # of rows that are encoded
 _DECAY, _SQUARE_DECAY, _EPS = 0.9, 0.999, 1e-8  # of Adam
@@ -34,10 +35,19 @@ class Features:
 
     unit : float, or ndarray of shape (n_features,) or (n_features, n_features)
         Divides them, or is the matrix that they are multiplied by.
+
+    may_be_sparse : bool, default=True
+        Whether batches of sparse rows may be :class:`CenteredRows`.
     """
 
-    def __init__(self, X, mean, unit):
+    def __init__(self, X, mean, unit, may_be_sparse=True):
         self.X, self.mean, self.unit = X, mean, unit
+        # Rows of few entries are multiplied as they are, and are never made dense.
+        cells = X.shape[0] * X.shape[1]
+        self.is_wide = may_be_sparse and sp.issparse(X) and np.ndim(unit) < 2
+        self.is_wide = self.is_wide and _WIDE * X.nnz < cells
+        if self.is_wide:
+            self._center = np.float32(np.ravel(self.mean) / self.unit)
         self._resident = None
         if isinstance(X, np.ndarray) and X.size <= MOST_COPIED:
             copy = np.empty(X.shape, dtype=np.float32)
@@ -53,12 +63,78 @@ class Features:
         """Rows, by index array, as a float32 array of their own."""
         if self._resident is not None:
             return self._resident.take(rows, axis=0)
+        if self.is_wide:
+            X = self.X[rows].astype(np.float32)
+            X.data /= self.unit if np.ndim(self.unit) == 0 else self.unit[X.indices]
+            return CenteredRows(X, self._center)
         return self.block(rows).astype(np.float32)
 
     def _rows(self, rows):
         block = self.X[rows]
         block = block.toarray() if sp.issparse(block) else block
         return np.asarray(block, dtype=np.float64)
+
+
+class CenteredRows:
+    """CSR rows minus a mean, to be multiplied by weights and by gradients."""
+
+    __array_ufunc__ = None  # so that arrays leave products to this class
+
+    def __init__(self, X, mean):
+        self._X, self._mean = X, mean
+
+    def __matmul__(self, weights):
+        return self._X @ weights - self._mean @ weights
+
+    def __rmatmul__(self, gradient):
+        by_entries = self._X.T @ np.ascontiguousarray(gradient.T)
+        return CenteredGradient(by_entries, self._mean, gradient.sum(axis=1))
+
+
+class CenteredGradient:
+    """A gradient by weights of centered rows: that by their entries, less mean times sum.
+
+    Attributes
+    ----------
+    by_entries : ndarray of shape (n_inputs, n_kept)
+        Products with the entries.
+
+    mean, sums : ndarrays of shapes (n_inputs,) and (n_kept,)
+        Mean of the rows, and sums of the gradients by the units that are kept.
+
+    kept : ndarray of int
+        These units; all, unless it is set.
+    """
+
+    def __init__(self, by_entries, mean, sums):
+        self.by_entries, self.mean, self.sums = by_entries, mean, sums
+        self.kept = np.arange(len(sums))
+
+    def __add__(self, other):
+        sums = self.by_entries + other.by_entries, self.mean, self.sums + other.sums
+        total = CenteredGradient(*sums)
+        total.kept = self.kept
+        return total
+
+    def parts(self):
+        """What `descend_by_inputs` takes."""
+        return self.by_entries, self.mean, self.sums, self.kept
+
+    def of_units(self, n_units):
+        """The dense gradient, of shape (n_units, n_inputs)."""
+        dense = np.zeros((n_units, len(self.mean)), self.by_entries.dtype, order="F")
+        dense[self.kept] = self.by_entries.T - np.outer(self.sums, self.mean)
+        return dense
+
+    def squares(self, n_units):
+        """Sums of the squares of all units, shape (n_units,)."""
+        squares = np.zeros(n_units, self.by_entries.dtype)
+        own = np.einsum("ij,ij->j", self.by_entries, self.by_entries)
+        own += self.sums * (
+            self.sums * (self.mean @ self.mean) - 2 * (self.mean @ self.by_entries)
+        )
+        squares[self.kept] = np.maximum(own, 0)
+        return squares
 
 
 class LayersInTraining:
@@ -96,6 +172,8 @@ class LayersInTraining:
             for layer in zip(coefs, intercepts)
             for values in layer
         ]
+        if features.is_wide:  # the weights of an input side by side
+            self.parameters[0] = np.asfortranarray(self.parameters[0])
         if self._dropout[0] or (self._dropout[1] and len(coefs) > 1):
             self._drawn = np.random.SFC64(int(rng.randint(2**31 - 1)))
 
@@ -117,10 +195,14 @@ class LayersInTraining:
                 how = np.uint16(rate * 2**16), X.dtype.type(1 / (1 - rate))
                 drop_out(X.reshape(-1), words, *how)
             inputs.append(X)
-            if depth == len(layers) - 1 and kept is not None:
+            is_kept = depth == len(layers) - 1 and kept is not None
+            is_wide = isinstance(X, CenteredRows)
+            if is_kept and not is_wide:
                 weights, offsets = weights[kept], offsets[kept]
             X = X @ weights.T
             X += offsets
+            if is_kept and is_wide:  # whose weights of a unit do not lie side by side
+                X = X[:, kept]
         return X, inputs
 
     def backward(self, gradient, inputs, kept):
@@ -131,9 +213,14 @@ class LayersInTraining:
             of_weights, of_offsets = gradient.T @ X, gradient.sum(axis=0)
             if depth == len(layers) - 1 and kept is not None:
                 kept_weights, kept_offsets = of_weights, of_offsets
-                of_weights, of_offsets = np.zeros_like(weights), np.zeros_like(offsets)
-                of_weights[kept], of_offsets[kept] = kept_weights, kept_offsets
-                weights = weights[kept]
+                of_offsets = np.zeros_like(offsets)
+                of_offsets[kept] = kept_offsets
+                if isinstance(of_weights, CenteredGradient):
+                    of_weights.kept = kept
+                else:
+                    of_weights = np.zeros_like(weights)
+                    of_weights[kept] = kept_weights
+                    weights = weights[kept]
             gradients[:0] = [of_weights, of_offsets]
             if depth:  # units that are 0, by the rectifier or left out, pass nothing on
                 gradient = gradient @ weights
@@ -215,7 +302,7 @@ class HostEngine:
     @staticmethod
     def features(X, unit, settings):
         """Rows of features in training."""
-        return Features(X, *unit)
+        return Features(X, *unit, may_be_sparse=not settings.dropout[0])
 
     def gradients(self, rows, kept, scale):
         """The loss of a minibatch, and its gradients by all parameters.
@@ -275,7 +362,8 @@ class HostEngine:
 
     def codes(self, features, rows):
         """Codes of rows of features by the first function, uint8."""
-        size = max(1, _CELLS_PER_BLOCK // features.X.shape[1])
+        width = 1 if features.is_wide else features.X.shape[1]
+        size = max(1, _CELLS_PER_BLOCK // width)
         blocks = np.array_split(rows, -(-len(rows) // size))
         function = self._functions[0]
         codes = [function.activations(features.batch(block)) > 0 for block in blocks]
@@ -300,10 +388,9 @@ class HostEngine:
 
     def load_moments(self, moments):
         """Go on from moments that either engine has returned."""
-        self._solver.moments = {
-            place: {name: np.array(value) for name, value in values.items()}
-            for place, values in moments.items()
-        }
+        for place, values in moments.items():
+            for name, value in values.items():
+                self._solver.moments[place][name][...] = value
 
 
 class Solver:
@@ -350,22 +437,35 @@ class Solver:
 
     def step(self, gradients, rate):
         """Move all parameters; weights shrink apart from the gradient, as by AdamW."""
-        from .._loops._soft import descend
+        from .._loops._soft import descend, descend_by_inputs
 
         of_each = self._parameters, gradients, self._steps, self.moments.values()
         for parameter, gradient, (factor, decay), moments in zip(*of_each, strict=True):
             moments["step"] += 1
             n_steps, mean = float(moments["step"]), moments["exp_avg"]
             # One divisor for all weights of a unit, or for each.
-            square, arrays = moments["exp_avg_sq"], (parameter, gradient, mean)
-            if self._by_unit:
-                arrays = tuple(map(np.atleast_2d, arrays))
-                of_units = np.einsum("ij,ij->i", *arrays[1:2] * 2) / parameter.shape[-1]
+            square, is_wide = moments["exp_avg_sq"], isinstance(gradient, CenteredGradient)
+            width = parameter.shape[-1] if self._by_unit else 1
+            if is_wide and not self._by_unit:
+                gradient, is_wide = gradient.of_units(len(parameter)), False
+            if is_wide:
+                squares = gradient.squares(len(parameter)) / width
+            elif self._by_unit:
+                squares = np.einsum("...i,...i->...", gradient, gradient) / width
             else:
-                arrays = tuple(each.reshape(-1, 1) for each in arrays)
-                of_units = (gradient * gradient).ravel()
-            square += (1 - _SQUARE_DECAY) * (of_units.reshape(square.shape) - square)
+                squares = gradient * gradient
+            square += (1 - _SQUARE_DECAY) * (np.reshape(squares, square.shape) - square)
             size = np.sqrt(square / (1 - _SQUARE_DECAY**n_steps)) + _EPS
-            rates = (factor * rate / (1 - _DECAY**n_steps) / size).ravel()
+            rates = (factor * rate / (1 - _DECAY**n_steps) / size).ravel(order="K")
             number = parameter.dtype.type
-            descend(*arrays, rates, number(1 - _DECAY), number(max(0.0, 1 - decay * rate)))
+            how = number(1 - _DECAY), number(max(0.0, 1 - decay * rate))
+            if is_wide:
+                descend_by_inputs(parameter.T, mean.T, *gradient.parts(), rates, *how)
+            else:  # in the order of memory, which differs where features are wide
+                both = (
+                    each.ravel(order="K").reshape(-1, width) for each in (parameter, mean)
+                )
+                weights, mean = both
+                descend(
+                    weights, gradient.ravel(order="K").reshape(-1, width), mean, rates, *how
+                )

@@ -28,7 +28,7 @@ of_torch, _ = lazy_names(
     what="Training a module or on CUDA, or by another loss than AP and nDCG,",
 )
 
-_MOST_SCORED = 1000  # training samples
+_MOST_SCORED, _SHARE_SCORED = 1000, 10  # training samples: at most, and one of so many
 _SHORTEST_NESTED = 4  # leading bits; fewer rank nothing
 # Two standard errors of the difference between two scores of one sample. The standard error
 # of the mean over n samples is smaller by the square root of n.
@@ -43,10 +43,10 @@ _REMEDY_OF_NAN = (
     "logarithm of it."
 )
 _REMEDY_OF_WORSE = (
-    "Try a smaller learning_rate_init, a smaller weight_decay, more epochs (max_iter) or "
-    "another loss; a network of your own may need features of about unit scale, "
-    "normalizing layers, torch.nn.BatchNorm1d(n_bits, affine=False) as the last, or a "
-    "warm-up by cross entropy."
+    "Try a larger batch_size, a smaller learning_rate_init, a smaller weight_decay, more "
+    "epochs (max_iter) or another loss; a network of your own may need features of about "
+    "unit scale, normalizing layers, torch.nn.BatchNorm1d(n_bits, affine=False) as the "
+    "last, or a warm-up by cross entropy."
 )
 
 
@@ -107,6 +107,7 @@ def fit_by_gradient(hasher, loss, data, is_chunk=False):
     features = Engine.features(data.X, unit, settings)
     # The score that tells when to stop, or whether training of a module has helped.
     score = kind = None
+    is_doubtful = hasher.module is not None or settings.few_similar
     if hasher.early_descent:
         kind, scored, rows = "validation", features, held_out
         if data.validation is None:
@@ -116,9 +117,11 @@ def fit_by_gradient(hasher, loss, data, is_chunk=False):
             scored = Engine.features(X_val, unit, settings)
             rows = np.arange(X_val.shape[0])
         score = Score(affinity, scored, rows, of_rows, loss.measure)
-    elif hasher.module is not None or settings.few_similar:
-        kind = "training"
-        rows = np.unique(np.linspace(0, len(samples) - 1, _MOST_SCORED, dtype=int))
+    elif is_doubtful or not is_chunk:
+        kind, n_scored = "training", _MOST_SCORED
+        if not is_doubtful:
+            n_scored = min(max(len(samples) // _SHARE_SCORED, _ENOUGH), _MOST_SCORED)
+        rows = np.unique(np.linspace(0, len(samples) - 1, n_scored, dtype=int))
         if settings.few_similar:
             rows = settings.shuffle(samples, np.random.RandomState(0))[:_MOST_SCORED]
         try:
@@ -171,10 +174,11 @@ def fit_by_gradient(hasher, loss, data, is_chunk=False):
         progress = Progress(hasher, data.X, targets, *how, fitted=fitted)
         keeper = Keeper(score if hasher.early_descent else None, held_out, hasher)
         with engine.generators():
-            score_before = None if score is None else score(engine)
+            start = None if score is None else (engine.weights(), score(engine))
             losses = minimize(engine, samples, settings, rng, keeper, progress)
             if score is not None:
-                _warn_if_worse(score, score_before, engine, kind)
+                doubts = is_doubtful or hasher.early_descent
+                _end_no_worse(engine, start, score, kind, doubts)
         # How training went, over all warm starts, and what later chunks go on from.
         scores, best = before.get("validation_scores_"), None
         if hasher.early_descent:
@@ -406,24 +410,32 @@ class Score:
         return self._engine.codes(self._features, samples)
 
 
-def _warn_if_worse(score, before, engine, kind):
-    """Warn if training has made the codes of samples worse, or most of them equal."""
-    n_samples = len(score.samples)
+def _end_no_worse(engine, start, score, kind, doubts):
+    """Go back to the first weights if training has made the codes of samples worse.
+
+    A warning says so, or, where there are doubts, that most codes have become equal, or no
+    score has risen.
+    """
+    n_samples, (weights, before) = len(score.samples), start
     after = score(engine)
     codes = score.transform(score.samples)
     equal = score(None)  # what codes score that are all equal
     counts = np.unique(codes, axis=0, return_counts=True)[1]
     is_chance = after < equal + 0.01 * (1 - equal)
-    samples = f"the score of {n_samples} {kind} samples"
+    samples, kept = f"the score of {n_samples} {kind} samples", ""
     if after < before - _TWO_STANDARD_ERRORS / math.sqrt(n_samples):
+        engine.restore(weights)
         found = f"lowered {samples} from {before:.3f}, where it started, to"
+        kept = " The hasher keeps the weights that it started from."
+    elif not doubts:
+        return
     elif is_chance and 2 * counts.max() >= len(codes):
         found = f"made most codes equal, which leaves {samples} at"
     elif n_samples >= _ENOUGH and (is_chance or (kind == "validation" and after <= before)):
         found = f"not raised {samples}, which began at {before:.3f} and is"
     else:
         return
-    problem = f"Training has {found} {after:.3f}. {_REMEDY_OF_WORSE}"
+    problem = f"Training has {found} {after:.3f}.{kept} {_REMEDY_OF_WORSE}"
     warn_caller(problem, ConvergenceWarning)
 
 

@@ -5,11 +5,12 @@ import warnings
 import numpy as np
 import pytest
 import torch
+from engines import NotedSteps
 from hashers import small
 from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_talr import TALRHasher
-from sklearn_talr.hashing._training import _warn_if_worse
+from sklearn_talr.hashing._training import _end_no_worse
 from sklearn_talr.losses import OrthoHashLoss
 
 
@@ -42,7 +43,10 @@ class Score:
 def test_a_score_that_does_not_rise_is_told(kind, n_samples, before, after, says):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        _warn_if_worse(Score(n_samples, after), before, "a module", kind)
+        engine = NotedSteps()
+        engine.weight = "trained"
+        _end_no_worse(engine, ("first", before), Score(n_samples, after), kind, True)
+    assert engine.weight == ("first" if says == "lowered" else "trained")
     assert len(caught) == (says is not None)
     if says:
         told = f"{says} the score of {n_samples} {kind} samples"
@@ -97,3 +101,18 @@ def test_samples_without_anything_similar_are_not_compared():
     with pytest.warns(ConvergenceWarning, match="2998 of 3000 samples have no similar"):
         hasher.fit(X, y)
     assert np.isfinite(hasher.loss_curve_).all()
+
+
+def test_a_plain_fit_that_harms_keeps_its_start(few_digits):
+    """Whatever the targets; the score is that of some training samples by hard codes."""
+    X, y = few_digits
+    start = small(max_iter=1, learning_rate_init=1e-12).fit(X, y)
+    for params in ({}, {"hidden_layer_sizes": 9}, {"loss": "nDCG"}):
+        with pytest.warns(ConvergenceWarning, match="lowered.*keeps the weights.*larger"):
+            hasher = small(**HARM, **params).fit(X, y)
+        if not params:
+            np.testing.assert_array_equal(hasher.transform(X), start.transform(X))
+        assert hasher.score(X, y) > 0.3
+        assert hasher.n_iter_ == len(hasher.loss_curve_) == 3
+    with pytest.warns(ConvergenceWarning, match="lowered the score of 50 training samples"):
+        small(loss="nDCG", **HARM).fit(X)
