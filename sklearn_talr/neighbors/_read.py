@@ -172,8 +172,8 @@ def check_number(value, name, kind=Integral, least=0, most=None):
     return int(value) if kind is Integral else float(value)
 
 
-def read_among(among, index, n_queries):
-    """Check an allow-list.
+def read_among(among, index, n_queries, name="among"):
+    """Check an allow-list, or another list of items, which errors call `name`.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ def read_among(among, index, n_queries):
     n_items = index.n_indices
     if isinstance(among, str | bytes | Mapping) or not isinstance(among, Iterable):
         raise ValueError(
-            "among must be a list of indices or ids, or a mask of bool, got "
+            f"{name} must be a list of indices or ids, or a mask of bool, got "
             f"{type(among).__name__}. For one item write [item], and of a dict of bool "
             "[item for item, allowed in among.items() if allowed]."
         )
@@ -207,20 +207,20 @@ def read_among(among, index, n_queries):
         else:
             labels = None
         if hasattr(among, "__array__"):
-            values = np.asarray(as_numpy(among, "among"))
+            values = np.asarray(as_numpy(among, name))
             values = values.tolist() if values.dtype == object else values
         else:
             values = list(among)
         if len(values) == 0 or np.ndim(values[0]) != 1:
-            return _allowed_rows(values, index, labels, n_queries)
+            return _allowed_rows(values, index, labels, n_queries, name)
         if len(values) != n_queries:
             raise ValueError(
-                f"among has {len(values)} lists for {n_queries} queries. Pass a list or "
+                f"{name} has {len(values)} lists for {n_queries} queries. Pass a list or "
                 "mask for each query, or one array of indices or mask for all."
             )
-        return [_allowed_rows(each, index, labels, n_queries) for each in values]
+        return [_allowed_rows(each, index, labels, n_queries, name) for each in values]
     if among.shape != (n_queries, n_items):
-        raise _wrong_mask(among.shape, n_items, n_queries)
+        raise _wrong_mask(among.shape, n_items, n_queries, name)
     masks = sp.csr_array(among.astype(bool))
     masks = masks if index.numbers is None else masks[:, index.numbers]
     masks.sum_duplicates()
@@ -228,27 +228,27 @@ def read_among(among, index, n_queries):
     return np.split(masks.indices.astype(np.int64), masks.indptr[1:-1])
 
 
-def _allowed_rows(values, index, labels, n_queries):
+def _allowed_rows(values, index, labels, n_queries, name):
     """Rows that a list or mask allows; a mask of pandas has labels."""
     values, n_items = np.asarray(values), index.n_indices
     if not is_mask(values, n_items):
-        return index.rows_of(values, "among")
+        return index.rows_of(values, name)
     if values.shape != (n_items,):
-        raise _wrong_mask(values.shape, n_items, n_queries)
+        raise _wrong_mask(values.shape, n_items, n_queries, name)
     names = np.arange(n_items) if index.ids is None else index.named(slice(None))
     is_reordered = labels is not None and not np.array_equal(labels, names)
     if is_reordered and set(labels.tolist()) == set(names.tolist()):
         raise ValueError(
-            "among is a mask whose labels are the items in another order than that of the "
-            "index. Put it into the order of `ids_`, or of `indices_` where items have no "
-            "ids, as by reindex, or pass among.to_numpy() if labels mean nothing."
+            f"{name} is a mask whose labels are the items in another order than that of "
+            "the index. Put it into the order of `ids_`, or of `indices_` where items have "
+            f"no ids, as by reindex, or pass {name}.to_numpy() if labels mean nothing."
         )
     return np.flatnonzero(values if index.numbers is None else values[index.numbers])
 
 
-def _wrong_mask(shape, n_items, n_queries):
+def _wrong_mask(shape, n_items, n_queries, name):
     return ValueError(
-        f"among is a mask of shape {shape}. Masks have an entry for each item given so "
+        f"{name} is a mask of shape {shape}. Masks have an entry for each item given so "
         f"far: shape ({n_items},), or ({n_queries}, {n_items}) with a row for each query."
     )
 
@@ -260,22 +260,39 @@ def is_mask(values, n_items):
     return values.min() >= 0 and values.max() <= 1 and len(np.unique(values)) < n_items
 
 
-def check_enough(allowed, own, n_neighbors):
-    """The least number of items allowed to a query, which must be the neighbors asked for.
+def read_left_out(exclude, index, n_queries, is_own):
+    """Rows that queries must not find, a CSR of shape (n_queries, n_items), or None.
 
-    `own` are the rows of the queries where they are items, or None.
+    `exclude` is as `among`, and names what is left out; `is_own`: queries are the items,
+    which do not find themselves.
     """
-    lists = allowed if isinstance(allowed, list) else [allowed]
-    counts = np.array([len(rows) for rows in lists])
-    if own is not None:
-        if isinstance(allowed, list):
-            counts = counts - [row in rows for row, rows in zip(own, allowed)]
-        else:
-            counts = counts - np.isin(own, allowed)
+    shape, left_out = (n_queries, index.n_items), None
+    if exclude is not None:
+        rows = read_among(exclude, index, n_queries, "exclude")
+        rows = rows if isinstance(rows, list) else [rows] * n_queries
+        ends = np.cumsum([0, *map(len, rows)])
+        ones = np.ones(ends[-1], dtype=np.int64)
+        left_out = sp.csr_array((ones, np.concatenate(rows), ends), shape=shape)
+    if is_own:
+        own = sp.eye_array(*shape, dtype=np.int64, format="csr")
+        left_out = own if left_out is None else sp.csr_array(own.maximum(left_out))
+    return left_out
+
+
+def check_enough(allowed, left_out, n_items, n_neighbors):
+    """The least number of items that a query may find, which must be those asked for."""
+    if isinstance(allowed, list):
+        counts = np.array([len(rows) for rows in allowed])
+    else:
+        is_there = np.zeros(n_items, dtype=np.int64)
+        is_there[... if allowed is None else allowed] = 1
+        counts = np.full(1, is_there.sum())
+        counts = counts if left_out is None else counts - left_out @ is_there
     if counts.min() < n_neighbors:
         query = int(counts.argmin())
+        what = "exclude leaves" if allowed is None else "among allows"
         raise ValueError(
-            f"among allows {counts[query]} items for query {query}, fewer than "
+            f"{what} {counts[query]} items for query {query}, fewer than "
             f"n_neighbors={n_neighbors}. Allow more items, or ask for fewer neighbors."
         )
     return int(counts.min())
