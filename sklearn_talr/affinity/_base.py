@@ -163,18 +163,16 @@ class BaseAffinity:
         ValueError
             If it is a class, or cannot be called.
         """
-        if isinstance(affinity, BaseAffinity):
-            return affinity
         if isinstance(affinity, type):
             raise ValueError(
                 f"affinity must be an oracle, not a class: write {affinity.__name__}()."
             )
-        if not callable(affinity):
+        if not (callable(affinity) or isinstance(affinity, BaseAffinity)):
             raise ValueError(
                 f"affinity must be 'auto' or an affinity oracle, got {affinity!r}. Oracles "
                 "are in sklearn_talr.affinity."
             )
-        return _OwnFunction(affinity)
+        return affinity if isinstance(affinity, BaseAffinity) else _OwnFunction(affinity)
 
     @property
     def given(self) -> Oracle:

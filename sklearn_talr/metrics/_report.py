@@ -409,13 +409,10 @@ def _report(
         means = [[table[name][:3] for name in names] for table in tables.values()]
         tables[_MACRO] = dict(zip(names, average_queries(np.array(means))))
     for label, table in tables.items():
+        table = {name: dict(zip(columns, map(float, row))) for name, row in table.items()}
         if as_frame:
-            frame = pandas.DataFrame.from_dict(table, orient="index", columns=columns)
-        else:
-            frame = {
-                name: dict(zip(columns, map(float, row))) for name, row in table.items()
-            }
-        tables[label] = frame
+            table = pandas.DataFrame.from_dict(table, orient="index")
+        tables[label] = table
     if by is None:
         return tables[None]
     return pandas.concat(tables) if as_frame else tables
@@ -425,5 +422,5 @@ def _mean(values):
     """Means of the queries that have a value, their number, and an interval."""
     known = values[~np.isnan(values[:, 1])]
     if not len(known):
-        return [np.nan, np.nan, np.nan, 0]
+        return [*[np.nan] * 3, 0, *[np.nan] * 2]
     return [*known.mean(axis=0), len(known), *mean_interval(known[:, 1])]
