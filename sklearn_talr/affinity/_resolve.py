@@ -123,13 +123,13 @@ def resolve_affinity(
                 refuse_tags(y)
             values = y.data if sp.issparse(y) else y
             is_real = values.dtype.kind in "if"
-            if is_real and np.any((values < 0) | (np.trunc(values) < values)):
+            if is_real and np.any(~(values >= 0) | (np.trunc(values) < values)):
                 raise ValueError(
                     f"y of shape {y.shape} is neither a 0/1 label indicator nor a matrix "
                     "of affinities, which are non-negative integers. If its rows are "
                     "features, by whose distance samples are similar, pass "
                     "affinity=ThresholdAffinity(). Round or bin affinities. If negative "
-                    "ones are of pairs that do not count, pass PrecomputedAffinity(y)."
+                    "ones, or NaN, are of pairs that do not count: PrecomputedAffinity(y)."
                 )
             if y.shape[0] == y.shape[1]:
                 affinity = y = PrecomputedAffinity(given)

@@ -76,7 +76,7 @@ def check_data(hasher, loss, X, y, X_val=None, y_val=None, groups=None, groups_v
     affinity, targets, levels = fit_affinity(affinity, X, y, groups)
     similar = None if by_features else SimilarRows(affinity, targets, levels)
     data = TrainingData(X, targets, affinity, levels, seen, similar=similar)
-    if X_val is None and y_val is None:
+    if X_val is None and y_val is None and groups_val is None:
         return data
     # The user's validation set.
     affinity = getattr(affinity, "ungrouped", affinity)
@@ -86,7 +86,7 @@ def check_data(hasher, loss, X, y, X_val=None, y_val=None, groups=None, groups_v
             "would look at them. Set early_descent=True."
         )
     if X_val is None:
-        raise ValueError("y_val is passed to fit, but X_val is not. Pass both.")
+        raise ValueError("y_val or groups_val is given, X_val is not. Pass both.")
     if y_val is None and not (by_features and affinity.by_distance):
         raise ValueError(
             "X_val is passed to fit, but y_val is not. Pass its targets, which have the "

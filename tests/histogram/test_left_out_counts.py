@@ -87,22 +87,6 @@ def test_tables_are_those_of_pairs_that_count(case, n_query, n_bits):
         slow = slow_counts(queries, items, expected, table.levels)
         assert_array_equal(table.counts, slow)
         assert_array_equal(table.n_items, (expected >= 0).sum(axis=1))
-        if case not in ("judgments", "judged alone"):  # a database in two parts
-            first, second = (
-                hamming_histogram(
-                    queries,
-                    items[part],
-                    affinity,
-                    y_query,
-                    y_items[part],
-                    groups_query=of_query,
-                    groups_database=None if of_items is None else of_items[part],
-                )
-                for part in (slice(70), slice(70, None))
-            )
-            added = first + second
-            places = np.searchsorted(table.levels, added.levels)
-            assert_array_equal(added.counts, slow[:, places])
 
 
 @pytest.mark.parametrize("case", ["labels", "thresholds", "own oracle"])
@@ -171,11 +155,9 @@ def test_pairs_and_rankings_leave_out_nan():
 def test_groups_that_cannot_be_compared_are_refused(groups, message):
     with pytest.raises(ValueError, match=message):
         hamming_histogram(
-            [[0, 1], [1, 1]],
-            [[0, 1], [1, 1]],
+            *[[[0, 1], [1, 1]]] * 2,
             "auto",
-            [0, 1],
-            [0, 1],
+            *[[0, 1]] * 2,
             groups_query=groups[0],
             groups_database=groups[1],
         )

@@ -1,7 +1,5 @@
 """Searches that leave out items for each query, such as those that a user has seen."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -103,15 +101,3 @@ def test_weighted_and_rescored_searches_and_ids():
 def test_what_cannot_be_left_out_is_refused(exclude, message):
     with pytest.raises(ValueError, match=message):
         HammingNeighbors(4).fit(ITEMS).kneighbors(QUERIES, exclude=exclude)
-
-
-def test_memory_grows_with_the_entries():
-    items = rng.integers(0, 2, (20_000, 16), dtype=np.uint8)
-    queries, n_queries = items[:2_000], 2_000
-    seen = [rng.choice(20_000, 5, replace=False) for _ in range(n_queries)]
-    index = HammingNeighbors(2).fit(items)
-    index.kneighbors(queries[:40], exclude=seen[:40])
-    tracemalloc.start()
-    index.kneighbors(queries, exclude=seen)
-    assert tracemalloc.get_traced_memory()[1] < n_queries * 20_000 / 8
-    tracemalloc.stop()

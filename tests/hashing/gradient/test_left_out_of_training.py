@@ -167,6 +167,10 @@ def test_classes_have_no_pairs_to_leave_out():
         TALRHasher(loss=losses.CSQLoss()).fit(X, y, groups=groups)
     with pytest.raises(ValueError, match="groups must be a label for each of 360 samples"):
         TALRHasher().fit(X, y, groups=groups[:3])
+    with pytest.raises(ValueError, match="groups_val is given, X_val is not"):
+        TALRHasher(early_descent=True).fit(X, y, groups=groups, groups_val=groups)
+    with pytest.raises(ValueError, match="groups is None, and groups of the other side"):
+        CrossViewHasher().fit(X, y, groups_query=groups)
     ignoring = TALRHasher(8, loss=losses.CSQLoss(), affinity=LabelAffinity(ignored=3))
     assert 3 not in ignoring.set_params(max_iter=1).fit(X, y).classes_
 
