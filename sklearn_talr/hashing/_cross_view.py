@@ -298,8 +298,8 @@ class CrossViewHasher(BaseHasher):
         y : targets of length n_samples, default=None
             Labels or label indicators of the items, if `y_query` has those of the queries.
             Without `y_query` judgments, dense or sparse, of shape (n_samples, n_queries):
-            integers, 0 for "not relevant", below 0 for pairs that do not count. None: row i of `X_query` belongs to
-            row i of `X`.
+            integers, 0 for "not relevant", below 0 for pairs that do not count. None: row i
+            of `X_query` belongs to row i of `X`.
 
         X_query : {array-like, CSR} of shape (n_queries, n_query_features), default=None
             Features of at least two queries. None: each row of `X` is a query, too, which
