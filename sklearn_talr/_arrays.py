@@ -151,24 +151,24 @@ def refuse_missing(y):
         )
 
 
-def check_groups(groups, n_items):
-    """Return the query of each item as a 1-D array, or raise ValueError if one lacks it.
+def check_groups(groups, n_items, name="groups"):
+    """Return the group of each item as a 1-D array, or raise ValueError if one lacks it.
 
-    An array of another length than `n_items` is returned as it is, unless it holds the
-    sizes of groups, which LightGBM takes.
+    Errors call them `name`. An array of another length than `n_items` is returned as it is,
+    unless it holds the sizes of groups, which LightGBM takes.
     """
-    refuse_masked(groups=groups)
+    refuse_masked(**{name: groups})
     groups = column_or_1d(groups)
     is_short = len(groups) < n_items and groups.dtype.kind in "iuf"
     if is_short and groups.sum() == n_items:
         raise ValueError(
-            f"groups has {len(groups)} numbers whose sum is the number of items, "
+            f"{name} has {len(groups)} numbers whose sum is the number of items, "
             f"{n_items}: they seem to be sizes of groups, as LightGBM takes them. Pass the "
-            "query of each item, np.repeat(np.arange(len(sizes)), sizes)."
+            "group of each item, np.repeat(np.arange(len(sizes)), sizes)."
         )
     if has_missing(groups):
         raise ValueError(
-            "groups has missing values (NaN, NaT or None), and nobody knows the query of "
+            f"{name} has missing values (NaN, NaT or None), and nobody knows the group of "
             "these items. Leave them out."
         )
     return groups

@@ -18,7 +18,7 @@ ALLOWED = {
     "affinity": {"codes"},
     "histogram": {"affinity", "codes"},
     "measures": {"histogram"},
-    "metrics": {"affinity", "codes", "histogram", "measures"},
+    "metrics": {"affinity", "codes", "histogram", "inference", "measures"},
     "inference": set(),
     "runs": {"inference", "measures", "metrics"},
     "losses": {"affinity", "measures"},

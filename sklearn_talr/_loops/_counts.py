@@ -10,7 +10,7 @@ def count_levels(queries, items, starts, level, weights, counts):
     """Add the pairs of queries and items to their counts.
 
     Items are sorted by group, and few groups are similar to a query. So all items are
-    counted as not similar first, and then those of the similar groups are moved.
+    counted as not similar first, and then those of other levels are moved or taken away.
 
     Parameters
     ----------
@@ -23,8 +23,9 @@ def count_levels(queries, items, starts, level, weights, counts):
     starts : ndarray of shape (n_groups + 1,), dtype int64
         Group g are the items from ``starts[g]`` up to ``starts[g + 1]``.
 
-    level : ndarray of shape (n_queries, n_groups), unsigned
-        Place of the affinity level of each query and group, 0 for "not similar".
+    level : ndarray of shape (n_queries, n_groups), signed
+        Place of the affinity level of each query and group, 0 for "not similar", below 0
+        for pairs that do not count.
 
     weights : ndarray of shape (n_items,) of int64, or None
         How often each item counts. None means once.
@@ -45,8 +46,41 @@ def count_levels(queries, items, starts, level, weights, counts):
                 if level[q, g]:
                     a, b = max(first, starts[g]), min(end, starts[g + 1])
                     _add(query, items, weights, a, b, -1, table[0])
-                    _add(query, items, weights, a, b, 1, table[level[q, g]])
+                    if level[q, g] > 0:
+                        _add(query, items, weights, a, b, 1, table[level[q, g]])
                 g += 1
+
+
+@compiled
+def take_away_runs(queries, items, starts, level, group, firsts, lasts, counts):
+    """Take pairs that do not count away from counts of all pairs.
+
+    Parameters
+    ----------
+    queries, items
+        As of `count_levels`. Items are sorted into runs of one level to each query.
+
+    starts : ndarray of shape (n_runs + 1,), dtype int64
+        Run r are the items from ``starts[r]`` up to ``starts[r + 1]``.
+
+    level : ndarray of shape (n_queries, n_groups), signed
+        As of `count_levels`.
+
+    group : ndarray of shape (n_runs,)
+        Group, a column of `level`, of each run.
+
+    firsts, lasts : ndarrays of shape (n_queries,)
+        The first run that does not count for each query, and the first after these.
+
+    counts : ndarray of shape (n_queries, n_levels, n_distances), dtype int64
+        From which they are taken.
+    """
+    for q in range(len(queries)):
+        for run in range(firsts[q], lasts[q]):
+            place = level[q, group[run]]
+            if place >= 0:
+                a, b = starts[run], starts[run + 1]
+                _add(queries[q], items, None, a, b, -1, counts[q, place])
 
 
 @compiled

@@ -2,12 +2,13 @@
 
 An *affinity oracle* is a function of two sets of targets,
 
-    affinity(y_query, y_database) -> (n_query, n_database) non-negative integers,
+    affinity(y_query, y_database) -> (n_query, n_database) integers,
 
-where 0 means "not similar" and a larger number means "more similar". The oracle says what
-a target is: a class label, a row of label indicators, a row of features, or a row of a
-matrix of known affinities. There is one target per sample, so that cross-validation may
-slice them.
+where 0 means "not similar" and a larger number means "more similar". A pair whose affinity
+is below 0, or NaN, does not count: the item is not in the database of that query. The
+oracle says what a target is: a class label, a row of label indicators, a row of features,
+or a row of a matrix of known affinities. There is one target per sample, so that
+cross-validation may slice them.
 
 :class:`BaseAffinity` tells what else an oracle may know, and what holds where it does not.
 """

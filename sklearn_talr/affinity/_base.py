@@ -11,6 +11,7 @@ from .._arrays import as_numpy, refuse_missing
 from .._threads import one_thread
 from .._types import Any, Array, Iterator, Oracle, Rows
 
+NOT_COUNTED = -1  # in place of the index of a level
 _COLLECTIONS = Collection, np.ndarray
 _NUMBERS = int, float, np.bool_, np.integer, np.floating
 _HOW_TO_BINARIZE = (
@@ -166,7 +167,7 @@ class BaseAffinity:
             raise ValueError(
                 f"affinity must be an oracle, not a class: write {affinity.__name__}()."
             )
-        if not callable(affinity):
+        if not (callable(affinity) or isinstance(affinity, BaseAffinity)):
             raise ValueError(
                 f"affinity must be 'auto' or an affinity oracle, got {affinity!r}. Oracles "
                 "are in sklearn_talr.affinity."
@@ -321,7 +322,8 @@ class BaseAffinity:
         Returns
         -------
         levels : ndarray of shape (n_levels,)
-            In ascending order, first 0. By default they are `levels_`.
+            In ascending order, first 0. By default they are `levels_`. Values below 0,
+            of pairs that do not count, are no levels.
 
         Raises
         ------
@@ -338,7 +340,7 @@ class BaseAffinity:
             )
         levels = np.asarray(self.levels_)
         if levels[0] != 0 or np.any(np.diff(levels) <= 0):
-            raise ValueError(f"affinity.levels_ must ascend from 0, got {levels}.")
+            raise ValueError(f"affinity.levels_ must ascend from 0 itself, got {levels}.")
         return levels
 
     def level_index(self, y_query: Any, y_database: Any, levels: Array) -> Array:
@@ -355,7 +357,8 @@ class BaseAffinity:
         Returns
         -------
         index : ndarray of shape (n_query, n_database) of int
-            ``levels[index]`` are the affinities.
+            ``levels[index]`` are the affinities; -1 for those below 0 or NaN, of pairs
+            that do not count.
 
         Raises
         ------
@@ -371,9 +374,10 @@ class BaseAffinity:
             )
         if sure and levels[-1] == len(levels) - 1:  # 0, 1, 2, ... are their own places
             return values
-        index = np.searchsorted(levels, values)
-        if not sure and np.any(np.take(levels, index, mode="clip") != values):
+        index, left_out = np.searchsorted(levels, values), ~(np.asarray(values) >= 0)
+        if not sure and np.any((np.take(levels, index, mode="clip") != values) & ~left_out):
             raise ValueError(f"affinity {self!r} gave values that its levels_ lack.")
+        index[left_out] = NOT_COUNTED
         return index
 
     def level_blocks(
@@ -416,8 +420,9 @@ class BaseAffinity:
     def check_contrast(self, targets: Any, levels: Array) -> None:
         """Raise ValueError unless pairs of samples differ in their affinity.
 
-        The affinity of a sample to itself does not count. Blocks of pairs are looked at
-        until two affinities differ, which is soon if there is something to learn.
+        The affinity of a sample to itself does not count, nor any below 0. Blocks of pairs
+        are looked at until two affinities differ, which is soon if there is something to
+        learn.
 
         Parameters
         ----------
@@ -436,7 +441,7 @@ class BaseAffinity:
         block_size = min(256, max(1, _PAIRS_PER_BLOCK // targets.shape[0]))
         for rows, index in self.level_blocks(targets, targets, levels, block_size):
             queries = np.arange(len(index))
-            others = np.ones(index.shape, dtype=bool)
+            others = index >= 0
             others[queries, queries + rows.start] = False
             smallest = min(smallest, index.min(where=others, initial=len(levels)))
             largest = max(largest, index.max(where=others, initial=0))
@@ -444,7 +449,8 @@ class BaseAffinity:
                 return
         if largest == 0:
             raise ValueError(
-                "No two samples are similar, so there is nothing to rank first. Check y. "
+                "No two samples are similar, so there is nothing to rank first. Check y "
+                "and groups, within which pairs do not count. "
                 "Where samples of near values of y are similar, pass "
                 "affinity=ThresholdAffinity(); y=None takes near neighbors in X as similar."
             )
@@ -484,7 +490,7 @@ class BaseAffinity:
         Returns
         -------
         index : ndarray or Tensor of shape (n, n), as `rows` is
-            Places in the levels, of any real type.
+            Places in the levels, of any real type; -1 for pairs that do not count.
 
         Raises
         ------
@@ -543,7 +549,7 @@ class BaseAffinity:
                 "Pickle the estimator instead, or fit without y."
             )
         state = {
-            key: value.tolist() if isinstance(value, np.ndarray) else value
+            key: value.tolist() if hasattr(value, "tolist") else value
             for key, value in vars(self).items()
         }
         return {"name": name, "state": state}

@@ -5,9 +5,9 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 from sklearn.base import BaseEstimator
 
-from .._compat import validated
-from .._types import Any, Array, NDArray, Rows, Self
-from ._base import BaseAffinity, lists_as_array
+from .._compat import StrOptions, validated
+from .._types import Any, Array, Literal, NDArray, Rows, Self
+from ._base import NOT_COUNTED, BaseAffinity, lists_as_array
 
 
 class JudgmentAffinity(BaseAffinity, BaseEstimator, savable=True):
@@ -19,15 +19,21 @@ class JudgmentAffinity(BaseAffinity, BaseEstimator, savable=True):
     these columns, of shape (n_others,). Either side may be the queries.
 
     A judgment is a grade: 0 for "not relevant", 1 for "relevant", or more for "more
-    relevant". A sparse matrix stores few pairs, and a pair that is not stored has grade 0.
-    A stored 0 was judged irrelevant; it stays stored, for learners that tell this from "not
-    judged". Rows and columns may be empty.
+    relevant". A grade below 0, or NaN, says that the pair does not count, such as an item
+    that the query has seen before. A sparse matrix stores few pairs; what it does not store
+    is unjudged. A stored 0 was judged irrelevant. Rows and columns may be empty.
+
+    Parameters
+    ----------
+    unjudged : {"irrelevant", "ignored"}, default="irrelevant"
+        What a pair is that a sparse matrix does not store: of grade 0, or one that does
+        not count, so that each query ranks the items that it has judged.
 
     Attributes
     ----------
     levels_ : ndarray of shape (n_levels,)
-        Sorted grades of the judgments seen by `fit`, 0 included. Grades that `fit` has not
-        seen are counted all the same.
+        Sorted grades from 0 of the judgments seen by `fit`, 0 included. Grades that `fit`
+        has not seen are counted all the same.
 
     See Also
     --------
@@ -55,9 +61,12 @@ class JudgmentAffinity(BaseAffinity, BaseEstimator, savable=True):
     array([[2, 0, 1]])
     """
 
-    _parameter_constraints: dict = {}
+    _parameter_constraints: dict = {"unjudged": [StrOptions({"irrelevant", "ignored"})]}
 
     by_number = True
+
+    def __init__(self, unjudged: Literal["irrelevant", "ignored"] = "irrelevant") -> None:
+        self.unjudged = unjudged
 
     def fit(self, y: Rows) -> Self:
         """Find the grades.
@@ -77,9 +86,9 @@ class JudgmentAffinity(BaseAffinity, BaseEstimator, savable=True):
         ValueError
             If `y` is neither. The oracle is then what it was before.
         """
+        self._validate_params()
         y = self.check_targets(y)
-        grades = y.data if y.ndim == 2 else []
-        self.levels_ = np.union1d([0], grades).astype(np.int64)
+        self.levels_ = _levels_of(y.data if y.ndim == 2 else np.arange(1))
         return self
 
     def check_targets(self, y: Rows) -> Any:
@@ -88,18 +97,18 @@ class JudgmentAffinity(BaseAffinity, BaseEstimator, savable=True):
         Parameters
         ----------
         y : {array-like, sparse matrix} of shape (n_samples, n_others) or (n_samples,)
-            Judgments, which are non-negative integers, or numbers of columns.
+            Judgments, which are integers or NaN, or numbers of columns.
 
         Returns
         -------
         targets : CSR array of shape (n_samples, n_others) or ndarray of shape (n_samples,)
-            Both of integers. Zeros that are stored remain so.
+            Both of integers, of which NaN becomes -1. Zeros that are stored remain so.
 
         Raises
         ------
         ValueError
-            If a grade is negative, a fraction, NaN or stored twice, or a number of a column
-            is not one.
+            If a grade is a fraction, infinite or stored twice, or a number of a column is
+            not one.
         """
         y = y if sp.issparse(y) else np.asarray(lists_as_array(y))
         if y.ndim != 1:
@@ -135,8 +144,7 @@ class JudgmentAffinity(BaseAffinity, BaseEstimator, savable=True):
 
     def levels_between(self, y_query: Any, y_database: Any) -> Array:
         """Return the grades of the side that has judgments, 0 first."""
-        grades = _judgments_of(y_query, y_database).data
-        return np.union1d([0], grades).astype(np.int64)
+        return _levels_of(_judgments_of(y_query, y_database).data)
 
     def level_index(self, y_query: Any, y_database: Any, levels: Array) -> Array:
         """Look grades up as places in a list of grades.
@@ -152,19 +160,22 @@ class JudgmentAffinity(BaseAffinity, BaseEstimator, savable=True):
         Returns
         -------
         index : ndarray of shape (n_query, n_database) of int
-            ``levels[index]`` are the grades.
+            ``levels[index]`` are the grades, and -1 stands for pairs that do not count.
 
         Raises
         ------
         ValueError
             If a grade is not among the levels.
         """
-        block = _block(y_query, y_database)
-        index = np.searchsorted(levels, block.data)
-        if np.any(np.take(levels, index, mode="clip") != block.data):
+        block, unjudged = _block(y_query, y_database), self.unjudged == "ignored"
+        index, counts = np.searchsorted(levels, block.data), block.data >= 0
+        if np.any((np.take(levels, index, mode="clip") != block.data) & counts):
             raise ValueError(f"y has grades that are not among the levels {levels}.")
-        block.data = index.astype(np.min_scalar_type(len(levels)))
-        return block.toarray()
+        index = np.where(counts, index, NOT_COUNTED) + unjudged
+        block.data = index.astype(np.min_scalar_type(-len(levels) - 1))
+        index = block.toarray()
+        index -= unjudged  # what is not stored, too
+        return index
 
     def __call__(self, y_query: Rows, y_database: Rows) -> Array:
         """Look up the grade of every pair.
@@ -181,15 +192,16 @@ class JudgmentAffinity(BaseAffinity, BaseEstimator, savable=True):
         Returns
         -------
         affinity : ndarray of shape (n_query, n_database) of int64
-            Grades, 0 where none is stored.
+            Grades, 0 where none is stored, and -1 where the pair does not count.
 
         Raises
         ------
         ValueError
             If both sides have judgments, or neither, or a number is not that of a column.
         """
-        block = _block(self.check_targets(y_query), self.check_targets(y_database))
-        return block.toarray().astype(np.int64, copy=False)
+        targets = self.check_targets(y_query), self.check_targets(y_database)
+        levels = self.levels_between(*targets)
+        return np.append(levels, NOT_COUNTED)[self.level_index(*targets, levels)]
 
 
 @validated(judgments=["array-like", "sparse matrix"])
@@ -215,7 +227,7 @@ def query_groups(judgments: Rows) -> NDArray[np.int64]:
     Raises
     ------
     ValueError
-        If a grade is negative, a fraction, NaN or stored twice.
+        If a grade is a fraction, infinite or stored twice.
 
     Notes
     -----
@@ -267,17 +279,19 @@ def _check_judgments(y, name):
     if sp.issparse(y) and y.format == "csr":
         matrix = sp.csr_array(y)  # the user's, which is not copied
     grades = matrix.data
-    if not np.all(np.isfinite(grades)):
+    if np.any(np.isinf(grades) | (grades > np.floor(grades)) | (grades >= 2.0**63)):
         raise ValueError(
-            f"{name} contains NaN or infinity. Store nothing where nobody has judged: a "
-            "pair that is not stored has grade 0."
+            f"{name} must hold integers, which are grades (0: not relevant; below 0, or "
+            "NaN: does not count). Round or bin fractions."
         )
-    if np.any((grades < 0) | (grades % 1 != 0) | (grades >= 2.0**63)):
-        raise ValueError(
-            f"{name} must hold non-negative integers, which are grades (0: not relevant). "
-            "Set negative grades to 0, and round or bin fractions."
-        )
-    return matrix if grades.dtype.kind in "iu" else matrix.astype(np.int64)
+    if grades.dtype.kind in "iu":
+        return matrix
+    grades = np.where(grades >= 0, grades, NOT_COUNTED).astype(np.int64)
+    return sp.csr_array((grades, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
+def _levels_of(grades):
+    return np.union1d([0], grades[grades >= 0]).astype(np.int64)
 
 
 def _judgments_of(y_query, y_database):

@@ -1,6 +1,7 @@
 """Affinity by class labels, one or several per sample."""
 
 import copy
+from numbers import Real
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,7 +12,7 @@ from .._arrays import refuse_missing
 from .._state import replace_fitted
 from .._types import Any, Array, ArrayLike, Rows, Self
 from ..codes._packed import as_words
-from ._base import BaseAffinity, kinds_of, lists_as_array, refuse_tags
+from ._base import NOT_COUNTED, BaseAffinity, kinds_of, lists_as_array, refuse_tags
 
 _WIDEST_TABLE = 2**16
 
@@ -30,7 +31,14 @@ class LabelAffinity(_ClassAffinity, savable=True):
 
     Targets are class labels of shape (n_samples,), which may be numbers or strings. Every
     sample has one: NaN, None, and a -1 among other numbers than 1 are refused, for they
-    mark samples without a label.
+    mark samples without a label, unless -1 is `ignored`.
+
+    Parameters
+    ----------
+    ignored : int, float or str, default=None
+        Label of samples that do not count, such as -1 in semi-supervised data: pairs of
+        such a sample have affinity -1, so that it is no item of any query, and no query.
+        None: all samples count.
 
     Attributes
     ----------
@@ -49,10 +57,14 @@ class LabelAffinity(_ClassAffinity, savable=True):
            [1, 1, 0]], dtype=uint8)
     """
 
-    _parameter_constraints: dict = {}
+    _parameter_constraints: dict = {"ignored": [Real, str, None]}
     _levels_are_sure = True
 
     levels_ = np.array([0, 1])
+    ignored = None  # of children that do not ask for it
+
+    def __init__(self, ignored: float | str | None = None) -> None:
+        self.ignored = ignored
 
     def fit(self, y: ArrayLike) -> Self:
         """Check the targets, from which there is nothing to learn.
@@ -67,14 +79,16 @@ class LabelAffinity(_ClassAffinity, savable=True):
         self : LabelAffinity
             The oracle itself.
         """
+        self._validate_params()
         self.check_targets(y)
         return self
 
     def check_targets(self, y: Any) -> Any:
         """Return the labels as a 1-D array, or raise ValueError.
 
-        Labels of -1 are refused, for by -1 scikit-learn marks samples without a label. They
-        are taken for a class if all other labels are 1, or if some are less than -1.
+        Labels of -1 are refused unless they are `ignored`, for by -1 scikit-learn marks
+        samples without a label. They are taken for a class if all other labels are 1, or if
+        some are less than -1.
         """
         y = column_or_1d(lists_as_array(y))
         if y.dtype.kind == "O":
@@ -83,7 +97,7 @@ class LabelAffinity(_ClassAffinity, savable=True):
             if all(issubclass(kind, str) for kind in kinds):
                 return y.astype(str)  # many times faster to compare than objects
             refuse_missing(y)
-            if len(set(map(_name_of, kinds))) > 1:
+            if len(set(map(name_of, kinds))) > 1:
                 names = ", ".join(sorted(kind.__name__ for kind in kinds))
                 raise ValueError(
                     "y has labels of different types, which have no order: "
@@ -94,12 +108,16 @@ class LabelAffinity(_ClassAffinity, savable=True):
             refuse_missing(y)
         if y.dtype.kind == "f" and not np.all(np.isfinite(y)):
             raise ValueError("y contains NaN or infinity; every sample needs a label.")
-        are_numbers = y.dtype.kind in "if" and y.size
+        names = {name_of(kind) for kind in [type(self.ignored), *kinds_of(y[:1])]}
+        if self.ignored is not None and len(names) > 1:
+            raise ValueError(f"ignored={self.ignored!r} is not of the type of labels in y.")
+        are_numbers = y.dtype.kind in "if" and y.size and self.ignored != -1
         if are_numbers and y.min() == -1 and np.any(np.abs(y) != 1):
             raise ValueError(
                 "y has labels of -1 among others, by which scikit-learn marks samples "
-                "without a label. Leave these out: X[y != -1] and y[y != -1]. If -1 is a "
-                "class, number the classes from 0: np.unique(y, return_inverse=True)[1]."
+                "without a label. Leave these out: X[y != -1] and y[y != -1], or let them "
+                "not count: affinity=LabelAffinity(ignored=-1). If -1 is a class, number "
+                "the classes from 0: np.unique(y, return_inverse=True)[1]."
             )
         return y
 
@@ -128,11 +146,16 @@ class LabelAffinity(_ClassAffinity, savable=True):
         classes, index = self.group_targets(y)
         is_member, ends = np.ones(len(index), dtype=bool), np.arange(len(index) + 1)
         shape = len(index), len(classes)
-        return classes, sp.csr_array((is_member, index, ends), shape=shape)
+        members = sp.csr_array((is_member, index, ends), shape=shape)
+        if self.ignored is not None:
+            counts = classes != self.ignored
+            classes, members = classes[counts], members[:, counts]
+        return classes, members
 
     def batch_table(self, y: Any) -> Array | None:
         """Return labels as numbers; None in a subclass that compares in its own way."""
-        return self.group_targets(y)[1] if self._levels_are_sure else None
+        all_are_compared = self._levels_are_sure and self.ignored is None
+        return self.group_targets(y)[1] if all_are_compared else None
 
     def compare_batch(self, rows: Any) -> Any:
         """Compare numbers of labels: True where they are equal."""
@@ -151,19 +174,24 @@ class LabelAffinity(_ClassAffinity, savable=True):
 
         Returns
         -------
-        affinity : ndarray of shape (n_query, n_database), dtype uint8
-            1 where the labels are equal.
+        affinity : ndarray of shape (n_query, n_database), dtype uint8 or int8
+            1 where the labels are equal, and -1 where one of them is `ignored`.
         """
         y_query, y_database = self.check_targets(y_query), self.check_targets(y_database)
         # Strings are equal to no bytes, and to no numbers or other objects.
-        names = [set(map(_name_of, kinds_of(y))) for y in (y_query, y_database) if len(y)]
+        names = [set(map(name_of, kinds_of(y))) for y in (y_query, y_database) if len(y)]
         if len(names) == 2 and len(names[0]) == len(names[1]) == 1 and names[0] != names[1]:
             raise ValueError(
                 f"y_query holds {names[0].pop()} and y_database {names[1].pop()}, which "
                 "are never equal. Make both sides of one type, as by "
                 "np.asarray(y).astype(str)."
             )
-        return (y_query[:, None] == y_database).astype(np.uint8)
+        same = (y_query[:, None] == y_database).astype(np.uint8)
+        if self.ignored is not None:
+            same = same.view(np.int8)
+            same[y_query == self.ignored] = NOT_COUNTED
+            same[:, y_database == self.ignored] = NOT_COUNTED
+        return same
 
 
 class SharedLabelAffinity(_ClassAffinity, savable=True):
@@ -338,7 +366,7 @@ def is_indicator(y):
     return values.dtype.kind in "biuf" and not np.any((values != 0) & (values != 1))
 
 
-def _name_of(kind):
+def name_of(kind):
     """Name of a type of labels: those of other names are never equal."""
     if issubclass(kind, (str, bytes)):
         return "strings" if issubclass(kind, str) else "bytes"

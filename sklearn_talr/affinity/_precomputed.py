@@ -9,7 +9,7 @@ from sklearn.utils import check_array
 from .._arrays import refuse_masked
 from .._compat import validated
 from .._types import Any, Array, Rows, Self
-from ._base import BaseAffinity, lists_as_array
+from ._base import NOT_COUNTED, BaseAffinity, lists_as_array
 
 
 class PrecomputedAffinity(BaseAffinity):
@@ -23,9 +23,10 @@ class PrecomputedAffinity(BaseAffinity):
     Parameters
     ----------
     affinity : {array-like, sparse matrix} of shape (n_samples, n_samples)
-        Non-negative integers, 0 for "not similar". Rows are queries and columns database
-        items; the matrix need not be symmetric. An integer array or an integer CSR matrix
-        is not copied.
+        Integers, 0 for "not similar". Entries below 0, and NaN, are pairs that do not
+        count, which is -1 from then on. Rows are queries and columns database items; the
+        matrix need not be symmetric. An integer array or an integer CSR matrix without
+        entries below -1 is not copied.
 
     Attributes
     ----------
@@ -33,7 +34,7 @@ class PrecomputedAffinity(BaseAffinity):
         ``(n_samples, n_samples)`` of the current selection.
 
     levels_ : ndarray of shape (n_levels,)
-        Sorted values of the whole matrix, 0 included.
+        Sorted values of the whole matrix from 0 on, 0 included.
 
     Examples
     --------
@@ -60,9 +61,9 @@ class PrecomputedAffinity(BaseAffinity):
                 "order. Pass affinity.loc[:, affinity.index]."
             )
         refuse_masked(affinity=affinity)
-        matrix = check_array(
-            lists_as_array(affinity), accept_sparse="csr", dtype=None, input_name="affinity"
-        )
+        how = {"accept_sparse": "csr", "dtype": None, "input_name": "affinity"}
+        matrix = lists_as_array(affinity)
+        matrix = check_array(matrix, ensure_all_finite="allow-nan", **how)
         if matrix.shape[0] != matrix.shape[1]:
             raise ValueError(
                 f"affinity must be square, got shape {matrix.shape}. If "
@@ -70,15 +71,20 @@ class PrecomputedAffinity(BaseAffinity):
                 "PrecomputedAffinity and pass that as y."
             )
         values = matrix.data if sp.issparse(matrix) else matrix
-        if values.dtype.kind not in "biuf" or np.any(values < 0) or np.any(values % 1):
+        if values.dtype.kind not in "biuf" or np.any(values % 1 > 0):
             raise ValueError(
-                "affinity must hold non-negative integers (0: not similar); negative or "
+                "affinity must hold integers (0: not similar, below 0: does not count); "
                 "fractional values have no place in a ranking by levels. Round or bin them."
             )
-        is_integer = values.dtype.kind in "iu"
-        self._matrix = matrix if is_integer else matrix.astype(np.int64)
-        self._rows = np.arange(matrix.shape[0])
-        self.levels_ = np.union1d([0], values).astype(int)
+        if values.dtype.kind not in "iu" or np.any(values < NOT_COUNTED):
+            values = np.where(values >= 0, values, NOT_COUNTED).astype(np.int64)
+            if sp.issparse(matrix):
+                cells = values, matrix.indices, matrix.indptr
+                matrix = sp.csr_array(cells, shape=matrix.shape)
+            else:
+                matrix = values
+        self._matrix, self._rows = matrix, np.arange(matrix.shape[0])
+        self.levels_ = np.union1d([0], values[values >= 0]).astype(int)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -158,7 +164,7 @@ class PrecomputedAffinity(BaseAffinity):
         Returns
         -------
         affinity : ndarray of shape (n_query, n_database) of int
-            Entries of the matrix.
+            Entries of the matrix, -1 where a pair does not count.
         """
         rows, columns = (self.check_targets(y)._rows for y in (y_query, y_database))
         block = self._matrix[rows][:, columns]

@@ -5,15 +5,18 @@ import scipy.sparse as sp
 
 from .._arrays import as_numpy
 from .._compat import validated
-from .._types import Affinity, Any, Array, Rows
+from .._types import Affinity, Any, Array, Column, Rows
 from ._base import BaseAffinity, lists_as_array, refuse_tags
+from ._groups import within_groups
 from ._labels import LabelAffinity, SharedLabelAffinity, is_indicator
 from ._precomputed import PrecomputedAffinity
 from ._threshold import ThresholdAffinity
 
 
 @validated()  # the oracle checks targets, and its caller has checked the features
-def fit_affinity(affinity: Affinity, X: Rows, y: Any) -> tuple[BaseAffinity, Any, Array]:
+def fit_affinity(
+    affinity: Affinity, X: Rows, y: Any, groups: Column = None
+) -> tuple[BaseAffinity, Any, Array]:
     """Settle who is similar to whom in `fit(X, y)` of a hasher.
 
     Parameters
@@ -26,6 +29,9 @@ def fit_affinity(affinity: Affinity, X: Rows, y: Any) -> tuple[BaseAffinity, Any
 
     y : targets of length n_samples or None
         As the user gave them. None means what the affinity makes of X.
+
+    groups : array-like of shape (n_samples,), default=None
+        Labels of groups, within which pairs do not count.
 
     Returns
     -------
@@ -53,6 +59,7 @@ def fit_affinity(affinity: Affinity, X: Rows, y: Any) -> tuple[BaseAffinity, Any
     """
     affinity, targets = resolve_affinity(affinity, X, y)
     affinity = affinity.fit_clone(targets)
+    affinity, targets = within_groups(affinity, targets, groups)
     levels = affinity.levels_between(targets, targets)
     affinity.check_contrast(targets, levels)
     return affinity, targets, levels
@@ -116,12 +123,13 @@ def resolve_affinity(
                 refuse_tags(y)
             values = y.data if sp.issparse(y) else y
             is_real = values.dtype.kind in "if"
-            if is_real and np.any((values < 0) | (np.trunc(values) < values)):
+            if is_real and np.any(~(values >= 0) | (np.trunc(values) < values)):
                 raise ValueError(
                     f"y of shape {y.shape} is neither a 0/1 label indicator nor a matrix "
                     "of affinities, which are non-negative integers. If its rows are "
                     "features, by whose distance samples are similar, pass "
-                    "affinity=ThresholdAffinity(). Round or bin affinities."
+                    "affinity=ThresholdAffinity(). Round or bin affinities. If negative "
+                    "ones, or NaN, are of pairs that do not count: PrecomputedAffinity(y)."
                 )
             if y.shape[0] == y.shape[1]:
                 affinity = y = PrecomputedAffinity(given)

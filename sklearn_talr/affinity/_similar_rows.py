@@ -41,10 +41,10 @@ class SimilarRows:
     def __init__(self, affinity, targets, levels):
         self._affinity, self._targets, self._levels = affinity, targets, levels
 
-    def among(self, rows):
-        """Whether each of some samples is similar to each of them, an array of bool."""
+    def levels_among(self, rows):
+        """Places of the affinities of some samples to each of them among the levels."""
         targets = self._targets[rows]
-        return np.asarray(self._affinity.level_index(targets, targets, self._levels)) > 0
+        return np.asarray(self._affinity.level_index(targets, targets, self._levels))
 
     @cached_property
     def share(self):
@@ -52,7 +52,7 @@ class SimilarRows:
         n_samples = self._targets.shape[0]
         # A generator of its own: asking changes nothing that is drawn later.
         rows = np.random.RandomState(0).permutation(n_samples)[:_MOST_ASKED]
-        similar = self.among(rows)
+        similar = self.levels_among(rows) > 0
         n_others = max(1, len(rows) - 1)
         return (similar.sum() - np.trace(similar)) / (len(rows) * n_others)
 
@@ -142,8 +142,9 @@ def units_of_features(X, samples, similar):
         groups = np.zeros(len(rows), dtype=int)
     n_ranked = min(_MOST_ASKED // 2, len(rows) // 2)
     ranked, others = slice(n_ranked), slice(n_ranked, _MOST_TRIED)
-    relevant = similar.among(rows[ranked])
-    np.fill_diagonal(relevant, False)
+    levels = similar.levels_among(rows[ranked])
+    np.fill_diagonal(counts := levels >= 0, False)
+    relevant = counts & (levels > 0)
     queries = relevant.any(axis=1)
     if not queries.any():
         return None
@@ -158,7 +159,7 @@ def units_of_features(X, samples, similar):
     def precision(rows):
         """Mean average precision of rankings by distance."""
         distances = euclidean_distances(rows, squared=True)
-        np.fill_diagonal(distances, np.inf)  # a row itself comes last
+        distances[~counts] = np.inf  # what does not count comes last, as a row itself
         nearest = np.argsort(distances[queries], axis=1, kind="stable")
         found = np.take_along_axis(relevant[queries], nearest, axis=1)
         at_each = np.cumsum(found, axis=1) / np.arange(1, found.shape[1] + 1)

@@ -60,8 +60,9 @@ class DiscreteHasher(BaseHasher):
         ------
         ValueError
             If X and y do not fit, X or what is drawn of it is constant, no pair of samples
-            is similar, or all pairs are equally similar. For :class:`StructHasher` one of
-            the samples drawn must also have both similar and dissimilar ones among them.
+            is similar, all pairs are equally similar, or some do not count. For
+            :class:`StructHasher` one of the samples drawn must also have both similar and
+            dissimilar ones among them.
 
         Warns
         -----
@@ -75,6 +76,8 @@ class DiscreteHasher(BaseHasher):
         known |= {"affinity_": affinity.given}
         start = partial(Progress, self, X, y, fitted=lambda state: known | state)
         index = affinity.level_index(targets[rows], targets[rows], levels)
+        if np.any(index < 0):
+            raise ValueError(f"{type(self).__name__} knows no pairs that do not count.")
         X = X[rows].toarray() if sp.issparse(X) else X[rows]
         if all_rows_equal(X):
             raise ValueError(

@@ -6,8 +6,9 @@ import numpy as np
 from sklearn.utils import gen_batches
 
 from .._compat import validated
-from .._types import Affinity, Any
+from .._types import Affinity, Any, Column
 from ..affinity import resolve_affinity
+from ..affinity._groups import leave_out_groups
 from ..codes import pack_codes
 from ..histogram import HammingHistogram
 from ..histogram import hamming_histogram as count_in_memory
@@ -26,7 +27,14 @@ _BYTES_PER_TABLE = 2**26
 
 @validated()
 def hamming_histogram(
-    query_codes: Any, database_codes: Any, affinity: Affinity, y_query: Any, y_database: Any
+    query_codes: Any,
+    database_codes: Any,
+    affinity: Affinity,
+    y_query: Any,
+    y_database: Any,
+    *,
+    groups_query: Column = None,
+    groups_database: Column = None,
 ) -> HammingHistogram:
     """Count items of a database in blocks by affinity level and Hamming distance.
 
@@ -52,6 +60,10 @@ def hamming_histogram(
         Targets of the database, of the same kind. A dask array stays on the workers, and
         has the blocks of the codes. Other targets travel whole to each worker, once, and
         so do those of a JudgmentAffinity.
+
+    groups_query, groups_database : array-like of shape (n,), or dask array, default=None
+        Labels of groups. Items of the query's own group do not count. Groups, and targets
+        of the database with them, are gathered, and travel whole to each worker.
 
     Returns
     -------
@@ -98,8 +110,10 @@ def hamming_histogram(
             "query_codes and y_query must have equal length, got "
             f"{len(queries)} and {y_query.shape[0]}."
         )
+
     # Of each block of codes, delayed targets or the slice of them that is the block's
-    if is_dask(y_database) and not affinity.by_number:
+    is_grouped = groups_query is not None or groups_database is not None
+    if is_dask(y_database) and not (affinity.by_number or is_grouped):
         targets = checked_rows(y_database, "y_database", ndim=y_database.ndim)
         targets, y_database = delayed_rows(targets), None
         if len(targets) != len(codes):
@@ -112,6 +126,9 @@ def hamming_histogram(
         lengths = [dask.delayed(len)(block) for block in codes]
         slices = dask.delayed(_consecutive_slices)(lengths, y_database.shape[0])
         targets = [slices[number] for number in range(len(codes))]
+        groups = gathered(groups_query), gathered(groups_database)
+        sides = y_query, y_database
+        affinity, y_query, y_database = leave_out_groups(affinity, sides, groups)
     # As many queries in a task as have a table that is not too large
     n_levels = len(
         affinity.levels_between(y_query, y_query if y_database is None else y_database)

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._compat import HasMethods, Interval, StrOptions, fit_method, independent_random_state
 from .._progress import Progress, warn_caller
 from .._state import replace_fitted
-from .._types import Affinity, Callable, NDArray, Rows, Seed, Sequence
+from .._types import Affinity, Callable, Column, NDArray, Rows, Seed, Sequence
 from ..codes import PackedCodes
 from ..losses._tie_aware import loss_of
 from ..metrics import make_retrieval_scorer
@@ -73,8 +73,8 @@ class CrossViewHasher(BaseHasher):
         judgments else, and none where only pairs of rows are given, or most items are
         relevant to no query. None: hash functions of the features themselves.
 
-    unjudged : {"irrelevant", "ignore"}, default="irrelevant"
-        What a judgment means that is missing in a sparse matrix. Under ``"ignore"`` the
+    unjudged : {"irrelevant", "ignored"}, default="irrelevant"
+        What a judgment means that is missing in a sparse matrix. Under ``"ignored"`` the
         loss leaves such pairs out; irrelevant items are those of stored zeros. A teacher
         takes what is missing for irrelevant under both.
 
@@ -218,7 +218,7 @@ class CrossViewHasher(BaseHasher):
         **OF_TRAINING,
         "query": [StrOptions({"bits", "weights"})],
         "teacher": [_AUTO, HasMethods(["fit_transform", "transform"]), None],
-        "unjudged": [StrOptions({"irrelevant", "ignore"})],
+        "unjudged": [StrOptions({"irrelevant", "ignored"})],
         "shared": ["boolean"],
         "query_hidden_layer_sizes": ["array-like", Integral, None],
         "init": [StrOptions({"cca", "random"})],
@@ -232,7 +232,7 @@ class CrossViewHasher(BaseHasher):
         query: Literal["bits", "weights"] = "bits",
         loss: str | Callable[..., Any] = "AP",
         teacher: Any = "auto",
-        unjudged: Literal["irrelevant", "ignore"] = "irrelevant",
+        unjudged: Literal["irrelevant", "ignored"] = "irrelevant",
         shared: bool = False,
         hidden_layer_sizes: int | Sequence[int] = (),
         query_hidden_layer_sizes: int | Sequence[int] | None = None,
@@ -275,9 +275,18 @@ class CrossViewHasher(BaseHasher):
         """How codes are to be searched: the parameter `query`."""
         return self.query
 
+    __metadata_request__fit = {"groups": False}  # which folds are mostly made by
+
     @fit_method
     def fit(
-        self, X: Rows, y: Any = None, *, X_query: Rows | None = None, y_query: Any = None
+        self,
+        X: Rows,
+        y: Any = None,
+        *,
+        X_query: Rows | None = None,
+        y_query: Any = None,
+        groups: Column = None,
+        groups_query: Column = None,
     ) -> Self:
         """Learn the hash functions of both views.
 
@@ -289,8 +298,8 @@ class CrossViewHasher(BaseHasher):
         y : targets of length n_samples, default=None
             Labels or label indicators of the items, if `y_query` has those of the queries.
             Without `y_query` judgments, dense or sparse, of shape (n_samples, n_queries):
-            non-negative integers, 0 for "not relevant". None: row i of `X_query` belongs to
-            row i of `X`.
+            integers, 0 for "not relevant", below 0 for pairs that do not count. None: row i
+            of `X_query` belongs to row i of `X`.
 
         X_query : {array-like, CSR} of shape (n_queries, n_query_features), default=None
             Features of at least two queries. None: each row of `X` is a query, too, which
@@ -298,6 +307,10 @@ class CrossViewHasher(BaseHasher):
 
         y_query : targets of length n_queries, default=None
             Targets of the queries, in the form of `y`.
+
+        groups, groups_query : array-like of shape (n,), default=None
+            Labels of groups of the items and of the queries. Pairs of one group are left
+            out of the loss. Without `X_query` `groups` alone.
 
         Returns
         -------
@@ -316,7 +329,7 @@ class CrossViewHasher(BaseHasher):
             If most items are relevant to no query.
         """
         has_query_view, are_partners = X_query is not None, y is None
-        views = check_views(self, X, y, X_query, y_query)
+        views = check_views(self, X, y, X_query, y_query, groups, groups_query)
         pairs = views.pairs
         # Judgments of few items tell nothing of the others.
         is_sparse = (

@@ -105,9 +105,9 @@ class TALRHasher(BaseHasher):
         ``AveragePrecisionLoss(simplified=True)``, or a function ``loss(bits, affinity)`` of
         your own. It gets the relaxed bits of a minibatch, a tensor of shape (n, `n_bits`)
         or of those bits that the step keeps, and the affinities of its pairs, a tensor of
-        shape (n, n) whose diagonal pairs each sample with itself; and returns a scalar
-        tensor. Losses of classes, such as :class:`~sklearn_talr.losses.CSQLoss`, need
-        labels or label indicators.
+        shape (n, n) whose diagonal pairs each sample with itself, -1 where they do not
+        count; and returns a scalar tensor. Losses of classes, such as
+        :class:`~sklearn_talr.losses.CSQLoss`, need labels or label indicators.
 
     hidden_layer_sizes : int or sequence of int, default=()
         Sizes of hidden rectifier layers. Empty: a linear hash function.
@@ -395,9 +395,18 @@ class TALRHasher(BaseHasher):
         self.verbose = verbose
         self.random_state = random_state
 
+    __metadata_request__fit = {"groups": False}  # which folds are mostly made by
+
     @fit_method
     def fit(
-        self, X: Rows, y: Any = None, *, X_val: Rows | None = None, y_val: Any = None
+        self,
+        X: Rows,
+        y: Any = None,
+        *,
+        groups: Column = None,
+        X_val: Rows | None = None,
+        y_val: Any = None,
+        groups_val: Column = None,
     ) -> Self:
         """Learn the hash function.
 
@@ -414,6 +423,11 @@ class TALRHasher(BaseHasher):
             cross-validation slices them), or feature rows for a `ThresholdAffinity`; None
             stands for X itself. A loss of classes needs labels or label indicators.
 
+        groups : array-like of shape (n_samples,), default=None
+            Labels of groups, such as cameras or sessions. Pairs of one group are left out
+            of the loss and of scores, so that codes do not learn the groups. None leaves
+            nothing out.
+
         X_val : {array-like, CSR} of shape (n_val, n_features), default=None
             Features of a validation set of your own, at least two samples. With
             `early_descent` it is scored, and no sample of `X` is held out.
@@ -422,6 +436,9 @@ class TALRHasher(BaseHasher):
             Targets of the validation set, in the form of `y`. Of ready affinities a
             `PrecomputedAffinity`: their own, or a selection from those of all samples.
             None if `y` is None.
+
+        groups_val : array-like of shape (n_val,), default=None
+            Groups of the validation set.
 
         Returns
         -------
@@ -441,12 +458,14 @@ class TALRHasher(BaseHasher):
         best validation score or the last completed epoch; short of one, all is as it was.
         """
         loss = loss_of(self.loss)
-        data = check_data(self, loss, X, y, X_val, y_val)
+        data = check_data(self, loss, X, y, X_val, y_val, groups, groups_val)
         return replace_fitted(self, fit_by_gradient(self, loss, data))
 
     @available_if(_trains_on_chunks)
     @fit_method
-    def partial_fit(self, X: Rows, y: Any = None, levels: Column = None) -> Self:
+    def partial_fit(
+        self, X: Rows, y: Any = None, levels: Column = None, *, groups: Column = None
+    ) -> Self:
         """Learn from a chunk of data: one epoch over its samples.
 
         The first call finds where to start, as `fit` does, and the mean and unit of the
@@ -468,6 +487,9 @@ class TALRHasher(BaseHasher):
             All values that the affinity can take in any chunk, ascending from 0. To be
             given on the first call, if the affinity is a function without ``levels_``.
 
+        groups : array-like of shape (n_samples,), default=None
+            As for `fit`, for the samples of this chunk.
+
         Returns
         -------
         self : object
@@ -483,7 +505,7 @@ class TALRHasher(BaseHasher):
             the loss needs classes.
         """
         loss = loss_of(self.loss)
-        data = check_chunk(self, X, y, levels)
+        data = check_chunk(self, X, y, levels, groups)
         return replace_fitted(self, fit_by_gradient(self, loss, data, is_chunk=True))
 
     def score(self, X: Rows, y: Any = None) -> float:
@@ -501,7 +523,8 @@ class TALRHasher(BaseHasher):
         -------
         score : float
             Mean over the samples that have something similar among the others, in
-            [0, 1]: average precision, or NDCG if the loss maximizes that.
+            [0, 1]: average precision, or NDCG if the loss maximizes that. All pairs of
+            different samples count; a scorer of make_retrieval_scorer takes `groups`.
         """
         return make_retrieval_scorer(loss_of(self.loss).measure)(self, X, y)
 

@@ -15,6 +15,7 @@ from .._arrays import as_numpy
 from .._lazy import has_torch, require_torch
 from .._progress import warn_caller
 from ..affinity import LabelAffinity, SharedLabelAffinity, fit_affinity, resolve_affinity
+from ..affinity._groups import within_groups
 from ..affinity._similar_rows import SimilarRows
 from ..losses import AveragePrecisionLoss, NDCGLoss
 from ._base import check_features, errors_told
@@ -49,11 +50,11 @@ class TrainingData(NamedTuple):
     levels: np.ndarray  # values that the affinity takes, in ascending order, first 0
     seen: dict  # fitted attributes that say which features were seen
     declared_levels: np.ndarray | None = None  # by the user, for all chunks
-    validation: tuple | None = None  # features and targets of the user's validation set
+    validation: tuple | None = None  # the user's features, their affinity and targets
     similar: SimilarRows | None = None  # None if the targets are the features themselves
 
 
-def check_data(hasher, loss, X, y, X_val=None, y_val=None):
+def check_data(hasher, loss, X, y, X_val=None, y_val=None, groups=None, groups_val=None):
     """Check the features, targets and affinity that `fit` is given."""
     affinity = hasher.affinity
     if loss.needs_classes:
@@ -70,19 +71,22 @@ def check_data(hasher, loss, X, y, X_val=None, y_val=None):
             affinity = LabelAffinity() if one_label else SharedLabelAffinity()
     X, seen = check_features(hasher, X)
     by_features = y is None
-    affinity, targets, levels = fit_affinity(affinity, X, y)
+    if loss.needs_classes and groups is not None:
+        raise ValueError(f"{loss!r} compares no pairs, which groups would leave out.")
+    affinity, targets, levels = fit_affinity(affinity, X, y, groups)
     similar = None if by_features else SimilarRows(affinity, targets, levels)
     data = TrainingData(X, targets, affinity, levels, seen, similar=similar)
-    if X_val is None and y_val is None:
+    if X_val is None and y_val is None and groups_val is None:
         return data
     # The user's validation set.
+    affinity = getattr(affinity, "ungrouped", affinity)
     if not hasher.early_descent:
         raise ValueError(
             "X_val and y_val are passed to fit, but with early_descent=False nothing "
             "would look at them. Set early_descent=True."
         )
     if X_val is None:
-        raise ValueError("y_val is passed to fit, but X_val is not. Pass both.")
+        raise ValueError("y_val or groups_val is given, X_val is not. Pass both.")
     if y_val is None and not (by_features and affinity.by_distance):
         raise ValueError(
             "X_val is passed to fit, but y_val is not. Pass its targets, which have the "
@@ -106,11 +110,12 @@ def check_data(hasher, loss, X, y, X_val=None, y_val=None):
             raise ValueError(
                 f"X_val has {X_val.shape[0]} samples, and y_val {targets.shape[0]}."
             )
+        affinity, targets = within_groups(affinity, targets, groups_val, "groups_val")
         affinity.check_contrast(targets, affinity.levels_between(targets, targets))
-    return data._replace(validation=(X_val, targets))
+    return data._replace(validation=(X_val, affinity, targets))
 
 
-def check_chunk(hasher, X, y, levels):
+def check_chunk(hasher, X, y, levels, groups=None):
     """Check the arguments of `partial_fit`; pairs of one chunk may all be alike."""
     is_first = not hasattr(hasher, "n_iter_")
     X, seen = check_features(hasher, X, reset=is_first)
@@ -149,7 +154,7 @@ def check_chunk(hasher, X, y, levels):
             f"affinity {affinity!r} does not tell its levels_. Pass them as levels on the "
             "first call of partial_fit: the values that it can take, first 0."
         )
-    affinity = affinity.with_levels(levels)
+    affinity, targets = within_groups(affinity.with_levels(levels), targets, groups)
     similar = None if y is None else SimilarRows(affinity, targets, levels)
     return TrainingData(X, targets, affinity, levels, seen, declared, similar=similar)
 

@@ -109,14 +109,14 @@ def fit_by_gradient(hasher, loss, data, is_chunk=False):
     score = kind = None
     is_doubtful = hasher.module is not None or settings.few_similar
     if hasher.early_descent:
-        kind, scored, rows = "validation", features, held_out
+        kind, scored, rows, judge = "validation", features, held_out, affinity
         if data.validation is None:
             of_rows = targets[held_out]
         else:
-            X_val, of_rows = data.validation
+            X_val, judge, of_rows = data.validation
             scored = Engine.features(X_val, unit, settings)
             rows = np.arange(X_val.shape[0])
-        score = Score(affinity, scored, rows, of_rows, loss.measure)
+        score = Score(judge, scored, rows, of_rows, loss.measure)
     elif is_doubtful or not is_chunk:
         kind, n_scored = "training", _MOST_SCORED
         if not is_doubtful:
@@ -171,7 +171,8 @@ def fit_by_gradient(hasher, loss, data, is_chunk=False):
             return known | state | {"_training_state_": of_chunks}
 
         how = settings.max_iter, "epoch", function.fitted
-        progress = Progress(hasher, data.X, targets, *how, fitted=fitted)
+        y = getattr(targets, "values", targets)  # without groups
+        progress = Progress(hasher, data.X, y, *how, fitted=fitted)
         keeper = Keeper(score if hasher.early_descent else None, held_out, hasher)
         with engine.generators():
             start = None if score is None else (engine.weights(), score(engine))

@@ -9,11 +9,11 @@ from sklearn.utils import gen_batches
 
 from .._compat import num_samples
 from ..affinity import JudgmentAffinity, SharedLabelAffinity, fit_affinity, resolve_affinity
+from ..affinity._groups import leave_out_groups
 from ..affinity._similar_rows import SimilarRows
 from ._base import check_features, errors_told
 
 _PAIRS_PER_BLOCK = 2**22
-UNKNOWN = -1  # in place of the index of a level
 
 
 class Views(NamedTuple):
@@ -48,7 +48,7 @@ class Views(NamedTuple):
         return Views(X, X_query, seen, seen_query, self.pairs, teacher, query_teacher)
 
 
-def check_views(hasher, X, y, X_query, y_query):
+def check_views(hasher, X, y, X_query, y_query, groups=None, groups_query=None):
     """Check the features and targets of both sides.
 
     Returns
@@ -111,11 +111,12 @@ def check_views(hasher, X, y, X_query, y_query):
         targets_query = judgments_by_query(affinity, X, y, X_query)
         affinity, unjudged = affinity.fit_clone(targets_query), hasher.unjudged
         targets, levels = np.arange(X.shape[0]), affinity.levels_
-    pairs = Pairs(affinity, targets_query, targets, levels, same_rows, unjudged)
+    groups = (groups if same_rows and groups_query is None else groups_query), groups
+    pairs = Pairs(affinity, targets_query, targets, levels, same_rows, unjudged, groups)
     if not has_contrast(pairs):
-        if unjudged == "ignore":
+        if unjudged == "ignored":
             raise ValueError(
-                'Under unjudged="ignore" y must store both relevant and irrelevant pairs, '
+                'Under unjudged="ignored" y must store both relevant and irrelevant pairs, '
                 "irrelevant ones as zeros that are stored. Store some, or set "
                 'unjudged="irrelevant".'
             )
@@ -172,15 +173,24 @@ class Pairs:
     same_rows : bool, default=False
         Whether query i is item i, which it is not asked to find.
 
-    unjudged : {"irrelevant", "ignore"}, default=None
+    unjudged : {"irrelevant", "ignored"}, default=None
         What judgments mean that are not stored. None if targets are no judgments.
+
+    groups : tuple of two array-likes, default=None
+        Groups of queries and of items, within which pairs do not count.
     """
 
-    def __init__(self, affinity, y_query, y_item, levels, same_rows=False, unjudged=None):
+    def __init__(
+        self, affinity, y_query, y_item, levels, same_rows=False, unjudged=None, groups=None
+    ):
         self.affinity, self.levels = affinity, levels
         self.n_items, self.n_queries = y_item.shape[0], y_query.shape[0]
-        self.same_rows, self.ignores_unjudged = same_rows, unjudged == "ignore"
-        self._y_query, self._y_item = y_query, y_item
+        self.same_rows, self._y_query, self._y_item = same_rows, y_query, y_item
+        asked = JudgmentAffinity(unjudged="ignored") if unjudged == "ignored" else affinity
+        sides, groups = (y_query, y_item), groups or (None, None)
+        if same_rows and groups[0] is None:
+            groups = (np.arange(self.n_items),) * 2
+        self._of_pairs = leave_out_groups(asked, sides, groups, ("groups_query", "groups"))
         self._members = [affinity.memberships(y) for y in (y_query, y_item)]
         self.judgments = None if unjudged is None else y_query
 
@@ -210,7 +220,7 @@ class Pairs:
         return [queries[:, large], items[large]]
 
     def level_index(self, queries, items):
-        """Places of the affinities among the levels, -1 where nothing is known.
+        """Places of the affinities among the levels, -1 where pairs do not count.
 
         Parameters
         ----------
@@ -221,16 +231,9 @@ class Pairs:
         -------
         index : ndarray of shape (n_queries, n_items), dtype int32
         """
-        levels = self.levels
-        if self.ignores_unjudged:  # a level below 0 has the place of what is not stored
-            levels = np.append(UNKNOWN, levels)
-        targets = self._y_query[queries], self._y_item[items]
-        index = self.affinity.level_index(*targets, levels).astype(np.int32)
-        if self.ignores_unjudged:
-            index -= 1
-        if self.same_rows:
-            index[queries[:, None] == items] = UNKNOWN
-        return index
+        affinity, y_query, y_item = self._of_pairs
+        index = affinity.level_index(y_query[queries], y_item[items], self.levels)
+        return index.astype(np.int32)
 
     def blocks(self, queries):
         """Yield `level_index` of some queries and all items, some queries at a time."""
@@ -241,7 +244,9 @@ class Pairs:
     def grades(self, queries):
         """Affinities of some queries, a CSR of floats of shape (n_queries, n_items)."""
         if self.judgments is not None:
-            return sp.csr_array(self.judgments[queries], dtype=np.float64)
+            grades = sp.csr_array(self.judgments[queries], dtype=np.float64)
+            grades.data = np.maximum(grades.data, 0)
+            return grades
         levels = np.asarray(self.levels, dtype=np.float64)
         blocks = (levels[np.maximum(index, 0)] for index in self.blocks(queries))
         return sp.vstack(list(map(sp.csr_array, blocks)), format="csr")

@@ -9,8 +9,9 @@ from sklearn.utils import gen_batches
 from .._arrays import refuse_masked
 from .._compat import validated
 from .._threads import map_in_threads, one_thread
-from .._types import Affinity, Any, ArrayLike, Count
+from .._types import Affinity, Any, ArrayLike, Column, Count
 from ..affinity import resolve_affinity
+from ..affinity._groups import GroupedAffinity, leave_out_groups
 from ..codes._packed import as_packed, code_words, refuse_terms
 from ..codes._scores import arrays_of_terms, columns_of, fixed, tables_of
 from ._histograms import HammingHistogram, RankingHistogram
@@ -41,6 +42,8 @@ def hamming_histogram(
     y_database: Any,
     *,
     exclude_self: bool = False,
+    groups_query: Column = None,
+    groups_database: Column = None,
     n_jobs: Count = None,
 ) -> HammingHistogram:
     """Count database items by affinity level and Hamming distance to each query.
@@ -66,7 +69,12 @@ def hamming_histogram(
 
     exclude_self : bool, default=False
         Queries and database are the same samples in the same order, and no query is
-        ranked against itself.
+        ranked against itself. With groups it adds nothing: a sample is in its own.
+
+    groups_query, groups_database : array-like of shape (n,), default=None
+        Labels of groups, such as cameras, sessions, videos or near-duplicates. Items of the
+        query's own group do not count, as if they were not in the database for it. None
+        leaves nothing out.
 
     n_jobs : int, default=None
         Number of threads. None means 1 unless in a `joblib.parallel_config` context with
@@ -81,11 +89,13 @@ def hamming_histogram(
     Raises
     ------
     ValueError
-        If codes and targets differ in length, or code lengths differ, or codes have factors
-        or addends.
+        If codes, targets and groups differ in length, or code lengths differ, or codes have
+        factors or addends.
 
     Notes
     -----
+    Pairs whose affinity is below 0, or NaN, are not counted either.
+
     Time is linear in n_queries times n_database. Memory beyond the result and the packed
     codes is some tens of MiB per thread, less if scikit-learn's ``working_memory`` is less.
     Learned codes repeat: where codes and labels do so often enough, equal ones are counted
@@ -125,11 +135,16 @@ def hamming_histogram(
                 f"{side}_codes and y_{side} must have equal length, got {len(codes)} and "
                 f"{y.shape[0]}."
             )
+    groups = groups_query, groups_database
     if exclude_self and len(query_codes) != len(database_codes):
         raise ValueError(
             "exclude_self needs query i to be database item i, but there are "
             f"{len(query_codes)} queries and {len(database_codes)} items."
         )
+    if exclude_self and groups_query is None and groups_database is None:
+        groups = (np.arange(len(query_codes)),) * 2  # each a group of one
+    asked = affinity, (y_query, y_database), groups
+    affinity, y_query, y_database = leave_out_groups(*asked)
     levels = affinity.levels_between(y_query, y_database)
     queries, database = code_words(query_codes, database_codes)
     n_bits = query_codes.n_bits
@@ -138,9 +153,16 @@ def hamming_histogram(
     # targets, and where each group of equal targets starts. Where the affinity can tell
     # groups they are one part, and equal codes of a group may be there once, with weights;
     # elsewhere every item is a group of its own.
-    groups, items, weights = affinity.group_targets(y_database), database, None
+    own, items, weights = None, database, None
+    if isinstance(affinity, GroupedAffinity):
+        groups = affinity.ungrouped.group_targets(y_database.values)
+        if groups is not None:  # pairs are counted, and those of the own groups taken away
+            own, affinity = (y_query.groups, y_database.groups), affinity.ungrouped
+            y_query, y_database = y_query.values, y_database.values
+    else:
+        groups = affinity.group_targets(y_database)
     if groups is None:
-        targets, group = y_database, np.arange(len(queries))  # read by exclude_self alone
+        targets = y_database
         starts = np.arange(_ITEMS_PER_ORACLE_BLOCK + 1)
         blocks = gen_batches(len(database), _ITEMS_PER_ORACLE_BLOCK)
         parts = [(b, b, starts[: b.stop - b.start + 1]) for b in blocks]
@@ -157,28 +179,28 @@ def hamming_histogram(
             items, sorted_group = database[order], group[order]
         starts = np.searchsorted(sorted_group, np.arange(targets.shape[0] + 1))
         parts = [(slice(None), slice(None), starts)]
+    if own is not None:
+        order = np.lexsort((group, own[1]))
+        own_items, own_group, own_label = database[order], group[order], own[1][order]
+        changes = (own_group[1:] != own_group[:-1]) | (own_label[1:] != own_label[:-1])
+        runs = np.flatnonzero(np.r_[True, changes, True][: len(order) + 1])
+        own_group, own_label = own_group[runs[:-1]], own_label[runs[:-1]]
+        firsts, lasts = (np.searchsorted(own_label, own[0], s) for s in ("left", "right"))
 
     def count(rows):
         """Counts of some of the queries."""
-        from .._loops._counts import count_levels
+        from .._loops._counts import count_levels, take_away_runs
 
         counts = np.zeros((rows.stop - rows.start, len(levels), n_bits + 1), dtype=np.int64)
-        own_level, first = np.zeros(len(counts), dtype=np.intp), 0
         for part, of_part, starts in parts:
             with config_context(assume_finite=True):
                 level = affinity.level_index(y_query[rows], targets[of_part], levels)
-            level = level.astype(np.uint16 if len(levels) < 2**16 else np.uint32)
+            level = level.astype(np.int16 if len(levels) < 2**15 else np.int32)
             weight = None if weights is None else weights[part]
             count_levels(queries[rows], items[part], starts, level, weight, counts)
-            if exclude_self:
-                place = group[rows] - first
-                inside = np.flatnonzero((place >= 0) & (place < level.shape[1]))
-                own_level[inside] = level[inside, place[inside]]
-            first += level.shape[1]
-        if exclude_self:
-            differing = np.bitwise_count(queries[rows] ^ database[rows])
-            distance = differing.sum(axis=1, dtype=np.intp)
-            counts[np.arange(len(counts)), own_level, distance] -= 1
+        if own is not None:
+            of_queries = own_group, firsts[rows], lasts[rows], counts
+            take_away_runs(queries[rows], own_items, runs, level, *of_queries)
         return counts
 
     counts = np.empty((len(queries), len(levels), n_bits + 1), dtype=np.int64)
@@ -201,9 +223,7 @@ def _merged(words, group):
     return words[starts], group[starts], np.diff(starts, append=len(words))
 
 
-def weighted_histograms(
-    weights, packed, affinity, y_query, y_database, *, exclude_self=False, n_jobs=None
-):
+def weighted_histograms(weights, packed, affinity, y_query, y_database, *, n_jobs=None):
     """Rank a database by weighted scores, and yield a histogram for each block of queries.
 
     Weighted scores hardly ever tie, so a histogram has a column for almost every item. One
@@ -223,9 +243,6 @@ def weighted_histograms(
     y_query, y_database : checked targets
         Targets of both sides, as many as there are weights and codes. Without an oracle
         `y_query` holds the affinities, shape (n_queries, n_database).
-
-    exclude_self : bool, default=False
-        Queries and database are the same samples, and no query is ranked against itself.
 
     n_jobs : int, default=None
         Number of threads that share the blocks, as for `map_in_threads`.
@@ -251,11 +268,9 @@ def weighted_histograms(
         scores = np.maximum(scores, np.finfo(np.float64).min)  # of items without direction
         true = y_query[rows]
         if affinity is not None:
-            true = levels[affinity.level_index(true, y_database, levels)]
-        if exclude_self:  # -inf marks cells that hold no item
-            own = np.arange(len(scores)), np.arange(rows.start, rows.stop)
-            scores[own], true = -np.inf, true.copy()
-            true[own] = 0
+            index = affinity.level_index(true, y_database, levels)
+            true, left_out = levels[index], index < 0
+            scores[left_out], true[left_out] = -np.inf, 0  # cells that hold no item
         return RankingHistogram.from_scores(true, scores)
 
     blocks = gen_batches(len(weights), max(1, _CELLS_PER_BLOCK // n_items))

@@ -123,8 +123,8 @@ class RankingHistogram:
         Parameters
         ----------
         y_true : array-like of shape (n_queries, n_database) or (n_items,)
-            Affinity of each database item to each query: non-negative integers. With
-            `groups` one for each item.
+            Affinity of each database item to each query: non-negative integers, or NaN
+            where the item does not count for the query. With `groups` one for each item.
 
         y_score : array-like of shape (n_queries, n_database) or (n_items,)
             Ranking scores, higher is better. In a table -inf marks cells that hold no
@@ -286,7 +286,8 @@ class HammingHistogram(RankingHistogram):
             Codes of both sides; pair i is row i of the first and row i of the second.
 
         y_true : array-like of shape (n_pairs,)
-            Affinity of each pair: non-negative integers or booleans, 0 for not similar.
+            Affinity of each pair: non-negative integers or booleans, 0 for not similar,
+            or NaN for a pair that does not count.
 
         Returns
         -------
@@ -322,9 +323,10 @@ class HammingHistogram(RankingHistogram):
             )
         differing = np.bitwise_xor(*code_words(first_codes, second_codes))
         distance = np.bitwise_count(differing).sum(axis=1, dtype=np.intp)
-        levels, level = np.unique(np.append(0, affinity), return_inverse=True)
+        counts = affinity >= 0
+        levels, level = np.unique(np.append(0, affinity[counts]), return_inverse=True)
         shape = len(levels), first_codes.n_bits + 1
-        cells = np.ravel_multi_index((level[1:], distance), shape)
+        cells = np.ravel_multi_index((level[1:], distance[counts]), shape)
         counts = np.bincount(cells, minlength=np.prod(shape)).reshape(1, *shape)
         return HammingHistogram(counts, levels, first_codes.n_bits)
 

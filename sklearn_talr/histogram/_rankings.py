@@ -140,28 +140,23 @@ def check_rankings(y_true, y_score, groups=None, *, real_grades=False):
     """Return checked affinities and scores as `Rankings`, or raise ValueError.
 
     Affinities are int64. With `real_grades` they may be fractions or larger, as float64.
+    Where they are NaN, cells hold no item.
     """
     names = "y_true", "y_score", "groups"
     y_true, y_score, groups = map(as_numpy, (y_true, y_score, groups), names)
     if groups is not None:
-        y_true = _check_array(y_true, "y_true", 1)
-        score = _check_ranking_scores(y_score, 1)
+        y_true, left_out = _without_unknown(y_true, 1)
+        score = _check_ranking_scores(_filled(y_score, left_out), 1)
         groups = check_groups(groups, len(y_true))
         check_consistent_length(y_true, score, groups)
         affinity = _check_affinities(y_true, real_grades)
-        # Floats of the same order, of which the score of padding is below all
-        floats = score.astype(np.float64, copy=False)
-        is_wide = score.dtype.kind != "f" and score.dtype.itemsize == 8
-        if is_wide and np.any(np.abs(floats) >= 2**53):
-            floats = np.unique(score, return_inverse=True)[1].astype(np.float64)
+        floats = np.where(left_out, _PADDING, _as_floats(score))
         order, first, size = _by_group(groups)
         return Rankings(affinity[order], floats[order], first, size)
-    y_true = _check_array(y_true, "y_true", 2)
-    given = np.asarray(y_score)
+    y_true, left_out = _without_unknown(y_true, 2)
+    given = np.asarray(_filled(y_score, left_out))
     padding = np.isneginf(given) if given.dtype.kind == "f" else np.False_
-    if padding.any():
-        y_score = np.where(padding, 0, y_score)
-    score = _check_ranking_scores(y_score, 2)
+    score = _check_ranking_scores(_filled(given if left_out.any() else y_score, padding), 2)
     if y_true.shape != score.shape:
         raise ValueError(
             "y_true and y_score must have the same shape (n_queries, n_database), got "
@@ -182,17 +177,46 @@ def check_rankings(y_true, y_score, groups=None, *, real_grades=False):
                 "score."
             )
         score, y_true = np.where(padding, _PADDING, score), np.where(padding, 0, y_true)
+    if left_out.any():
+        score = np.where(left_out, _PADDING, _as_floats(score))
     return Rankings(_check_affinities(y_true, real_grades), score)
 
 
 def check_affinities(y_true):
-    """Return the affinities of pairs as int64, or raise ValueError."""
+    """Return the affinities of pairs as int64, -1 for NaN, or raise ValueError."""
     y_true = as_numpy(y_true, "y_true")
     if np.ndim(y_true) != 1:
         raise ValueError(
             f"y_true must be 1-D, an affinity for each pair, got shape {np.shape(y_true)}."
         )
-    return _check_affinities(_check_array(y_true, "y_true", 1), real_grades=False)
+    y_true, left_out = _without_unknown(y_true, 1)
+    return np.where(left_out, -1, _check_affinities(y_true, real_grades=False))
+
+
+def _without_unknown(y_true, n_dims):
+    """Affinities with 0 in place of NaN, and where that is."""
+    y_true = _check_array(y_true, "y_true", n_dims, ensure_all_finite="allow-nan")
+    left_out = np.isnan(y_true) if y_true.dtype.kind == "f" else np.False_
+    return np.where(left_out, 0, y_true) if left_out.any() else y_true, left_out
+
+
+def _filled(y_score, padding):
+    """Scores of which those of cells that hold no item are 0, as they mean nothing."""
+    if not padding.any() or np.shape(y_score) != padding.shape:
+        return y_score
+    filled = np.array(y_score)
+    filled[padding] = 0
+    return filled
+
+
+def _as_floats(score):
+    """Floats of the same order, of which the score of padding is below all."""
+    floats = score.astype(np.float64, copy=False)
+    is_wide = score.dtype.kind != "f" and score.dtype.itemsize == 8
+    if is_wide and np.any(np.abs(floats) >= 2**53):
+        ranks = np.unique(score, return_inverse=True)[1]
+        floats = ranks.reshape(score.shape).astype(np.float64)
+    return floats
 
 
 def _by_group(groups):
@@ -214,7 +238,8 @@ def _check_affinities(y_true, real_grades):
     if np.any(y_true < 0):
         raise ValueError(
             f"{_AFFINITIES}, got {y_true.min()}. If negative judgments mean that an item "
-            "is not relevant, as -2 for spam does in TREC, pass np.maximum(y_true, 0)."
+            "is not relevant, as -2 for spam does in TREC, pass np.maximum(y_true, 0); if "
+            "that it does not count, np.where(y_true < 0, np.nan, y_true)."
         )
     if not (y_true.dtype.kind == "f" and np.any(y_true % 1)) and fits_int64(y_true):
         return y_true.astype(np.int64, copy=False)
@@ -262,10 +287,9 @@ def fits_int64(numbers):
     return not np.any(numbers >= limit)
 
 
-def _check_array(values, name, n_dims, dtype=None):
-    values = check_array(
-        values, dtype=dtype, ensure_2d=False, allow_nd=True, input_name=name
-    )
+def _check_array(values, name, n_dims, dtype=None, **options):
+    how = {"dtype": dtype, "ensure_2d": False, "allow_nd": True, "input_name": name}
+    values = check_array(values, **how, **options)
     if values.ndim == n_dims:
         return values
     if n_dims == 1:

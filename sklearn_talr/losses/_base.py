@@ -333,7 +333,7 @@ def levels_of_pairs(affinity, levels, targets, take):
         if table() is not None:
             return affinity.compare_batch(table()[take(rows)])
         of_rows, n_rows = targets[rows], max(1, _PAIRS_PER_BLOCK // len(rows))
-        dtype = np.uint8 if len(levels) <= 256 else np.int32
+        dtype = np.int16 if len(levels) < 2**15 else np.int32
         index = np.empty((len(rows), len(rows)), dtype)
         for part, block in affinity.level_blocks(of_rows, of_rows, levels, n_rows):
             index[part] = block

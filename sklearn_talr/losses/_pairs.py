@@ -490,7 +490,7 @@ class MutualInformationLoss(BaseLoss):
             Relaxed bits in [-1, 1].
 
         affinity : Tensor of shape (n, n)
-            Similar pairs are those above 0.
+            Similar pairs are those above 0. Those below 0 are left out.
 
         n_bits : int, default=None
             Ignored, since items are counted by the bits that take part.
@@ -504,10 +504,10 @@ class MutualInformationLoss(BaseLoss):
 
         from ._soft_counts import soft_counts
 
-        similar = (affinity > 0).view(torch.uint8)
-        counts = soft_counts(bits, bits, similar, 2, exclude_self=True)
-        n_pairs = len(bits) - 1
+        similar = affinity.to(torch.int16).sign().fill_diagonal_(-1)
+        counts, are_pairs = soft_counts(bits, bits, similar, 2), similar >= 0
+        n_pairs = are_pairs.sum(1).clamp(min=1)[:, None, None]
         expected = counts.sum(1, keepdim=True) * counts.sum(2, keepdim=True) / n_pairs
         expected = expected.clamp(min=_LEAST_COUNT)
         logs = counts.clamp(min=_LEAST_COUNT).log() - expected.log()
-        return -(counts * logs).sum((1, 2)).mean() / n_pairs
+        return -(counts * logs / n_pairs).sum() / are_pairs.any(1).sum().clamp(min=1)

@@ -234,7 +234,8 @@ class Measure(ABC):
         Parameters
         ----------
         y_true : array-like of shape (n_queries, n_database) or (n_items,)
-            Affinities to the queries: non-negative integers. Flat, one for each item, with
+            Affinities to the queries: non-negative integers, or NaN for items that do not
+            count. Flat, one for each item, with
             `groups`.
 
         y_score : array-like of shape (n_queries, n_database) or (n_items,)

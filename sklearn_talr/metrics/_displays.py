@@ -109,6 +109,11 @@ def is_codes(value):
     return len(getattr(value[0], "shape", None) or np.shape(value[0])) < 2
 
 
+def _groups_of(options):
+    """Take groups of both sides out of keywords."""
+    return {name: options.pop(name, None) for name in ("groups_query", "groups_database")}
+
+
 class _PanelDisplay:
     """Base of displays of one method, with a line in each of several panels."""
 
@@ -143,15 +148,17 @@ class _PanelDisplay:
 
         **options : dict
             What `from_histogram` takes beside the histogram: `panels`, `name`,
-            `ax`, `radius` of a RadiusDisplay, and keywords of matplotlib's ``plot``.
+            `ax`, `radius` of a RadiusDisplay, and keywords of matplotlib's ``plot``. Also
+            `groups_query` and `groups_database`, as for
+            :func:`~sklearn_talr.histogram.hamming_histogram`.
 
         Returns
         -------
         display : RadiusDisplay or RetrievalCurveDisplay
             The picture and its numbers.
         """
-        targets = affinity, y_query, y_database
-        histogram = hamming_histogram(query_codes, database_codes, *targets)
+        asked = query_codes, database_codes, affinity, y_query, y_database
+        histogram = hamming_histogram(*asked, **_groups_of(options))
         return cls.from_histogram(histogram, **options)
 
     def plot(
@@ -337,7 +344,9 @@ class RadiusDisplay(_PanelDisplay):
 
         **options : dict
             What `from_histogram` takes beside the histogram: `radius`, `panels`,
-            `name`, `ax`, and keywords of matplotlib's ``plot``.
+            `name`, `ax`, and keywords of matplotlib's ``plot``. Also
+            `groups_query` and `groups_database`, as for
+            :func:`~sklearn_talr.histogram.hamming_histogram`.
 
         Returns
         -------
@@ -345,6 +354,7 @@ class RadiusDisplay(_PanelDisplay):
             The picture and its numbers.
         """
         ranked = X_query, y_query, affinity, (X_database, y_database), "bits"
+        ranked += (tuple(_groups_of(options).values()),)
         histogram = next(estimator_histograms(estimator, *ranked))
         name = options.pop("name", None) or name_of(estimator)
         return cls.from_histogram(histogram, name=name, **options)
@@ -542,7 +552,9 @@ class RetrievalCurveDisplay(_PanelDisplay):
 
         **options : dict
             What `from_histogram` takes beside the histogram: `panels`, `ax`, and
-            keywords of matplotlib's ``plot``.
+            keywords of matplotlib's ``plot``. Also
+            `groups_query` and `groups_database`, as for
+            :func:`~sklearn_talr.histogram.hamming_histogram`.
 
         Returns
         -------
@@ -550,6 +562,7 @@ class RetrievalCurveDisplay(_PanelDisplay):
             The picture and its numbers.
         """
         ranked = X_query, y_query, affinity, (X_database, y_database), query
+        ranked += (tuple(_groups_of(options).values()),)
         name = name_of(estimator, query) if name is None else name
         return cls._of(estimator_histograms(estimator, *ranked), name).plot(**options)
 
@@ -751,7 +764,9 @@ class TieBreakingDisplay:
 
         **options : dict
             What `from_histogram` takes beside the histogram: `measure`, `ax`, and
-            keywords of matplotlib's ``plot`` for the dots.
+            keywords of matplotlib's ``plot`` for the dots. Also
+            `groups_query` and `groups_database`, as for
+            :func:`~sklearn_talr.histogram.hamming_histogram`.
 
         Returns
         -------
@@ -760,6 +775,7 @@ class TieBreakingDisplay:
         """
         methods = by_method(estimator, lambda each: hasattr(each, "transform"))
         ranked = X_query, y_query, affinity, (X_database, y_database), "bits"
+        ranked += (tuple(_groups_of(options).values()),)
         histograms = {
             name_of(hashers[0]) if name is None else name: [
                 next(estimator_histograms(hasher, *ranked)) for hasher in hashers
@@ -800,7 +816,9 @@ class TieBreakingDisplay:
 
         **options : dict
             What `from_histogram` takes beside the histogram: `measure`, `ax`, and
-            keywords of matplotlib's ``plot`` for the dots.
+            keywords of matplotlib's ``plot`` for the dots. Also
+            `groups_query` and `groups_database`, as for
+            :func:`~sklearn_talr.histogram.hamming_histogram`.
 
         Returns
         -------
@@ -818,9 +836,10 @@ class TieBreakingDisplay:
                 "query_codes and database_codes must have the same methods and lengths, "
                 f"got {sizes[0]} and {sizes[1]}."
             )
+        groups = _groups_of(options)
         histograms = {
             name: [
-                hamming_histogram(*codes, affinity, y_query, y_database)
+                hamming_histogram(*codes, affinity, y_query, y_database, **groups)
                 for codes in zip(queries[name], database[name])
             ]
             for name in queries

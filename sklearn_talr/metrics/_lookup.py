@@ -220,6 +220,8 @@ def radius_aware_map(
 def empty_lookup_fraction(histogram: HammingHistogram, radius: Count = None) -> Floats:
     """Fraction of the queries that find nothing at all within each Hamming radius.
 
+    Queries for which no item counts are left out.
+
     Parameters
     ----------
     histogram : HammingHistogram
@@ -257,7 +259,7 @@ def empty_lookup_fraction(histogram: HammingHistogram, radius: Count = None) -> 
     array([0.5, 0.5, 0. ])
     """
     n, _ = ball_counts(histogram, radius, "empty_lookup_fraction")
-    return average_queries((n == 0).astype(float))
+    return average_queries(np.where(histogram.n_items[:, None], n == 0, np.nan))
 
 
 @validated(n_bits=[Integral], radius=_RADIUS)

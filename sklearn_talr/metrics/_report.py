@@ -3,11 +3,14 @@
 from numbers import Integral, Real
 
 import numpy as np
+from sklearn.utils import check_consistent_length
 
-from .._compat import HasMethods, StrOptions, optional, validated
+from .._arrays import check_groups
+from .._compat import HasMethods, StrOptions, num_samples, optional, validated
 from .._hashers import FittedHasher
 from .._types import Affinity, Any, ArrayLike, Column, Count, Literal
 from ..histogram import RankingHistogram, hamming_histogram
+from ..inference import mean_interval
 from ..measures import TieBreakingRange, parse_measures
 from ..measures._base import Measures
 from ..measures._evaluation import (
@@ -81,8 +84,10 @@ _OF_REPORT = {
     "zero_division": [Real],
     "sample_weight": ["array-like", None],
     "radius": [Integral, None],
+    "by": ["array-like", None],
     "as_frame": ["boolean", StrOptions({"auto"})],
 }
+_MACRO = "macro avg"
 
 
 @validated(
@@ -100,9 +105,12 @@ def retrieval_report(
     *,
     measures: Measures = _MEASURES,
     exclude_self: bool = False,
+    groups_query: Column = None,
+    groups_database: Column = None,
     zero_division: float = np.nan,
     sample_weight: Column = None,
     radius: Count = None,
+    by: Column = None,
     as_frame: bool | Literal["auto"] = "auto",
 ) -> Any:
     """Worst, expected and best value of several measures, averaged over the queries.
@@ -130,6 +138,10 @@ def retrieval_report(
         Queries and database are the same samples in the same order, and no query is
         ranked against itself.
 
+    groups_query, groups_database : array-like of shape (n,), default=None
+        Labels of groups. Items of the query's own group do not count, as for
+        :func:`~sklearn_talr.histogram.hamming_histogram`.
+
     zero_division : float, default=np.nan
         Value, in all measures, of a query with nothing relevant. NaN leaves the query out
         of all means, except of the fraction of empty lookups, which is over all queries.
@@ -144,6 +156,10 @@ def retrieval_report(
         Queries with nothing relevant are left out of the first three, with all that they
         find, which is wrong; :func:`pair_precision` counts it, as deduplication wants.
 
+    by : array-like of shape (n_queries,), default=None
+        Labels of the queries, such as class, camera or language, of which each gets a
+        report: a mean over all queries hides rare ones.
+
     as_frame : bool or "auto", default="auto"
         True returns a pandas DataFrame, False a dict; "auto" a DataFrame if pandas is
         installed.
@@ -153,7 +169,12 @@ def retrieval_report(
     report : DataFrame or dict of dict
         ``report.loc[name, column]`` or ``report[name][column]``. Columns are "worst",
         "expected" and "best", and names are those of the measures, with the gain that
-        DCG and nDCG have: ``nDCG(dcg="exp-log2")`` for ``nDCG``.
+        DCG and nDCG have: ``nDCG(dcg="exp-log2")`` for ``nDCG``. If pairs did not
+        count, the row "pairs_left_out" says how many, but for samples with themselves.
+        With `by` there is such a report for each label, ``report.loc[label]``, and the
+        means of labels as "macro avg". Further columns are the number of queries that
+        have a value, and the ends of a 95 % interval of the expected mean, by
+        :func:`~sklearn_talr.inference.mean_interval`.
 
     Raises
     ------
@@ -192,11 +213,14 @@ def retrieval_report(
     """
     codes = query_codes, database_codes
     targets = affinity, y_query, y_database
+    groups = {"groups_query": groups_query, "groups_database": groups_database}
 
     def count():
-        yield hamming_histogram(*codes, *targets, exclude_self=exclude_self)
+        yield hamming_histogram(*codes, *targets, exclude_self=exclude_self, **groups)
 
-    return _report(count(), measures, zero_division, sample_weight, radius, as_frame)
+    n_items = len(database_codes) - exclude_self
+    how = measures, zero_division, sample_weight, radius, by, as_frame
+    return _report(count(), n_items, *how)
 
 
 @validated(estimator=[HasMethods("transform")], query=QUERY, **_OF_REPORT)
@@ -210,9 +234,12 @@ def retrieval_report_from_estimator(
     affinity: Affinity = "auto",
     query: Literal["auto", "bits", "weights"] = "auto",
     measures: Measures = _MEASURES,
+    groups_query: Column = None,
+    groups_database: Column = None,
     zero_division: float = np.nan,
     sample_weight: Column = None,
     radius: Count = None,
+    by: Column = None,
     as_frame: bool | Literal["auto"] = "auto",
 ) -> Any:
     """Encode by a fitted hasher, and report measures averaged over the queries.
@@ -249,6 +276,10 @@ def retrieval_report_from_estimator(
         Measures of :mod:`sklearn_talr.measures`, such as ``nDCG @ 10``, or their names. The
         default is P, R, F1, AP, RR, Success, DCG and nDCG of all ranks.
 
+    groups_query, groups_database : array-like of shape (n,), default=None
+        Labels of groups. Items of the query's own group do not count, as for
+        :func:`~sklearn_talr.histogram.hamming_histogram`.
+
     zero_division : float, default=np.nan
         Value, in all measures, of a query with nothing relevant. NaN leaves the query out
         of all means, except of the fraction of empty lookups, which is over all queries.
@@ -263,6 +294,10 @@ def retrieval_report_from_estimator(
         Queries with nothing relevant are left out of the first three, with all that they
         find, which is wrong; :func:`pair_precision` counts it, as deduplication wants.
 
+    by : array-like of shape (n_queries,), default=None
+        Labels of the queries, such as class, camera or language, of which each gets a
+        report: a mean over all queries hides rare ones.
+
     as_frame : bool or "auto", default="auto"
         True returns a pandas DataFrame, False a dict; "auto" a DataFrame if pandas is
         installed.
@@ -273,7 +308,8 @@ def retrieval_report_from_estimator(
         ``report.loc[name, column]`` or ``report[name][column]``. Columns are "worst",
         "expected" and "best", and names are those of the measures, with the gain that
         DCG and nDCG have: ``nDCG(dcg="exp-log2")`` for ``nDCG``. The
-        columns of a DataFrame are named by the query, "bits" or "weights".
+        columns of a DataFrame are named by the query, "bits" or "weights". Pairs that did
+        not count, and `by`, are reported as by :func:`retrieval_report`.
 
     Raises
     ------
@@ -307,19 +343,25 @@ def retrieval_report_from_estimator(
     if query == "weights" and radius is not None:
         raise ValueError("radius is a Hamming distance; pass query='bits' with it.")
     ranked = X_query, y_query, affinity, (X_database, y_database), query
-    histograms = estimator_histograms(estimator, *ranked)
-    report = _report(histograms, measures, zero_division, sample_weight, radius, as_frame)
+    histograms = estimator_histograms(estimator, *ranked, (groups_query, groups_database))
+    how = measures, zero_division, sample_weight, radius, by, as_frame
+    report = _report(histograms, num_samples(X_database), *how)
     if not isinstance(report, dict):
         report.columns.name = query
     return report
 
 
-def _report(histograms, measures, zero_division, sample_weight, radius, as_frame):
+def _report(
+    histograms, n_items, measures, zero_division, sample_weight, radius, by, as_frame
+):
     """Check cheap parameters first, then count, and average over the queries.
 
-    `histograms` yields those of consecutive queries, one alone if there is a radius.
+    `histograms` yields those of consecutive queries, one alone if there is a radius, each
+    of which has `n_items` items unless some do not count.
     Public functions alone call it, so that a warning points at their callers.
     """
+    if by is not None and sample_weight is not None:
+        raise ValueError("by weighs queries of a label alike; pass no sample_weight.")
     measures = parse_measures(measures)[0]
     names = list(map(str, completed_for_arrays(measures)))
     if as_frame:
@@ -330,10 +372,11 @@ def _report(histograms, measures, zero_division, sample_weight, radius, as_frame
             if as_frame != "auto":
                 raise
             as_frame = False
-    parts = []
+    parts, n_left_out = [], []
     for histogram in histograms:
         parts.append(np.stack(histogram_range(measures, histogram, zero_division), axis=-1))
-    values = np.concatenate(parts)
+        n_left_out.append(n_items - histogram.n_items)
+    values, n_left_out = np.concatenate(parts), np.concatenate(n_left_out)
     if radius is not None:
         # No order of ties changes hash lookup, so that its three values are equal
         n_found = histogram.counts[:, :, : radius + 1].sum(axis=(1, 2))
@@ -342,17 +385,42 @@ def _report(histograms, measures, zero_division, sample_weight, radius, as_frame
             "radius_precision": radius_precision(histogram, radius, **options)[:, -1],
             "radius_recall": radius_recall(histogram, radius, **options)[:, -1],
             "radius_aware_map": radius_aware_precision(histogram, radius, **options)[:, -1],
-            "empty_lookup_fraction": n_found == 0,
+            "empty_lookup_fraction": np.where(histogram.n_items, n_found == 0, np.nan),
         }
         names += [f"{name}@{radius}" for name in lookup]
         columns = np.stack(list(lookup.values()), axis=1)[:, :, None]
         values = np.concatenate((values, np.repeat(columns, 3, axis=2)), axis=1)
     weights = check_weights(sample_weight, len(values))
-    table = dict(zip(names, average_queries(values, weights)))
-    if radius is not None:
-        cost = lookup_cost(histogram.n_bits, radius)[-1]
-        table[f"lookup_cost@{radius}"] = np.repeat(cost, 3)
-    columns = TieBreakingRange._fields
-    if as_frame:
-        return pandas.DataFrame.from_dict(table, orient="index", columns=columns)
-    return {name: dict(zip(columns, map(float, row))) for name, row in table.items()}
+    columns, rows, tables = TieBreakingRange._fields, {None: slice(None)}, {}
+    if by is not None:
+        columns, by = (*columns, "n_queries", "low", "high"), check_groups(by, 0, "by")
+        check_consistent_length(values, by)
+        rows = {label: by == label for label in np.unique(by).tolist()}
+    for label, of_label in rows.items():
+        of_names = values[of_label].swapaxes(0, 1)
+        means = average_queries(values, weights) if by is None else map(_mean, of_names)
+        tables[label] = dict(zip(names, means))
+        if radius is not None:
+            cost = lookup_cost(histogram.n_bits, radius)[-1]
+            tables[label][f"lookup_cost@{radius}"] = [cost] * 3
+        if n_left_out.any():
+            tables[label]["pairs_left_out"] = [n_left_out[of_label].sum()] * 3
+    if by is not None:
+        means = [[table[name][:3] for name in names] for table in tables.values()]
+        tables[_MACRO] = dict(zip(names, average_queries(np.array(means))))
+    for label, table in tables.items():
+        table = {name: dict(zip(columns, map(float, row))) for name, row in table.items()}
+        if as_frame:
+            table = pandas.DataFrame.from_dict(table, orient="index")
+        tables[label] = table
+    if by is None:
+        return tables[None]
+    return pandas.concat(tables) if as_frame else tables
+
+
+def _mean(values):
+    """Means of the queries that have a value, their number, and an interval."""
+    known = values[~np.isnan(values[:, 1])]
+    if not len(known):
+        return [*[np.nan] * 3, 0, *[np.nan] * 2]
+    return [*known.mean(axis=0), len(known), *mean_interval(known[:, 1])]

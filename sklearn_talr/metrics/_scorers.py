@@ -9,8 +9,9 @@ from sklearn.utils.metadata_routing import MetadataRequest
 from .._arrays import as_numpy
 from .._compat import StrOptions, validated
 from .._hashers import QUERIES, FittedHasher
-from .._types import Affinity, Any, Callable, Literal
+from .._types import Affinity, Any, Callable, Column, Literal
 from ..affinity import resolve_affinity
+from ..affinity._groups import leave_out_groups
 from ..histogram import hamming_histogram
 from ..histogram._hamming import weighted_histograms
 from ..measures import parse_measures
@@ -25,7 +26,7 @@ from ..measures._evaluation import (
 QUERY = [StrOptions(QUERIES)]
 
 
-def estimator_histograms(estimator, X, y, affinity, database, query):
+def estimator_histograms(estimator, X, y, affinity, database, query, groups=(None, None)):
     """Encode samples by a fitted hasher, and count items by tie for each as a query.
 
     The parameters are those of :func:`make_retrieval_scorer` and of its scorer.
@@ -53,17 +54,19 @@ def estimator_histograms(estimator, X, y, affinity, database, query):
         oracle.check_width(y_query, len(y_items))
     elif y_items is None:
         _, y_items = _settle_targets(hasher, X_items, None, affinity)
-    ranked = oracle, y_query, y_items
+    if exclude_self:
+        groups = (np.arange(y_query.shape[0]) if groups[0] is None else groups[0],) * 2
+    ranked = leave_out_groups(oracle, (y_query, y_items), groups)
     if hasher.query_form(query) == "weights":
         weights, packed = as_numpy(hasher.query_weights(X)), hasher.encode(X_items)
-        yield from weighted_histograms(weights, packed, *ranked, exclude_self=exclude_self)
+        yield from weighted_histograms(weights, packed, *ranked)
         return
     if hasattr(hasher.hasher, "encode_query"):
         queries, items = hasher.encode_query(X), hasher.encode(X_items)
     else:
         queries = estimator.transform(X)
         items = queries if exclude_self else estimator.transform(X_items)
-    yield hamming_histogram(queries, items, *ranked, exclude_self=exclude_self)
+    yield hamming_histogram(queries, items, *ranked)
 
 
 def name_of(estimator, query="bits"):
@@ -169,6 +172,19 @@ class _Scorer:
     single: bool
     zero_division: float
 
+    wants_groups = False
+
+    def set_score_request(self, *, groups):
+        """Ask scikit-learn for `groups`, or for metadata of another name as these."""
+        self.wants_groups = groups
+        return self
+
+    def get_metadata_routing(self):
+        """Tell scikit-learn whether `groups` are wanted."""
+        request = MetadataRequest(owner=repr(self))
+        request.score.add_request(param="groups", alias=self.wants_groups)
+        return request
+
     def _by_name(self, values):
         """The value of the single measure, or those of several by their names."""
         if self.single:
@@ -183,6 +199,8 @@ class _Scorer:
 
 class _RankingScorer(_Scorer):
     """The scorer that `make_ranking_scorer` returns."""
+
+    wants_groups = True
 
     def __call__(self, estimator, X, y, *, groups=None):
         if groups is None:
@@ -205,12 +223,6 @@ class _RankingScorer(_Scorer):
         how = groups, None, True, self.zero_division
         return self._by_name(score_arrays(self.measures, y, score, *how))
 
-    def get_metadata_routing(self):
-        """Tell scikit-learn that `groups` are wanted."""
-        request = MetadataRequest(owner=repr(self))
-        request.score.add_request(param="groups", alias=True)
-        return request
-
     def __repr__(self):
         return f"make_ranking_scorer({self._shown()}, zero_division={self.zero_division!r})"
 
@@ -221,6 +233,7 @@ def make_retrieval_scorer(
     *,
     affinity: Affinity = "auto",
     database: Literal["rest"] | tuple[Any, Any] = "rest",
+    groups_database: Column = None,
     query: Literal["auto", "bits", "weights"] = "auto",
     zero_division: float = np.nan,
 ) -> Callable[..., Any]:
@@ -248,6 +261,10 @@ def make_retrieval_scorer(
         then. Where `y` has judgments of shape (n_queries, n_items), the tuple is
         ``(X_items, None)``.
 
+    groups_database : array-like of shape (n_database,), default=None
+        Groups of the items of such a tuple, where the scorer gets `groups` of the queries:
+        items of the query's own group do not count.
+
     query : {"auto", "bits", "weights"}, default="auto"
         How codes are asked.
 
@@ -264,8 +281,10 @@ def make_retrieval_scorer(
     Returns
     -------
     scorer : callable
-        ``scorer(estimator, X, y=None) -> float``, for the ``scoring`` parameter of
-        `GridSearchCV`, `cross_val_score` and the like. It can be pickled. If `measure` is a
+        ``scorer(estimator, X, y=None, *, groups=None) -> float``, for the ``scoring``
+        parameter of `GridSearchCV`, `cross_val_score` and the like. Pairs of samples of one
+        of the `groups` do not count; a search hands them on under metadata routing, after
+        ``scorer.set_score_request(groups=True)``. It can be pickled. If `measure` is a
         sequence it returns a dict whose keys are the names, such as ``{"nDCG@10": 0.5,
         "nDCG": 0.75}``, which `GridSearchCV` and `cross_validate` take.
 
@@ -296,9 +315,14 @@ def make_retrieval_scorer(
     measures, single = parse_measures(measure)
     completed_for_arrays(measures)
     is_pair = isinstance(database, tuple) and len(database) == 2
-    if not is_pair and not (isinstance(database, str) and database == "rest"):
-        raise ValueError(f"database must be 'rest' or a tuple (X, y), got {database!r}.")
-    return _RetrievalScorer(measures, single, zero_division, affinity, database, query)
+    is_rest = isinstance(database, str) and database == "rest" and groups_database is None
+    if not is_pair and not is_rest:
+        message = (
+            "database must be 'rest' or a tuple (X, y), to which groups_database belong"
+        )
+        raise ValueError(f"{message}, got {database!r}.")
+    of_items = affinity, database, groups_database
+    return _RetrievalScorer(measures, single, zero_division, *of_items, query)
 
 
 @dataclass(eq=False, repr=False)
@@ -307,13 +331,14 @@ class _RetrievalScorer(_Scorer):
 
     affinity: object
     database: object
+    groups_database: object
     query: str
 
-    def __call__(self, estimator, X, y=None):
+    def __call__(self, estimator, X, y=None, *, groups=None):
         ranked = X, y, self.affinity, self.database, self.query
-        histograms = estimator_histograms(estimator, *ranked)
+        tables = estimator_histograms(estimator, *ranked, (groups, self.groups_database))
         values = np.concatenate(
-            [evaluate_histogram(self.measures, h, self.zero_division) for h in histograms]
+            [evaluate_histogram(self.measures, h, self.zero_division) for h in tables]
         )
         return self._by_name(average_queries(values))
 

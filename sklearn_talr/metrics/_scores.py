@@ -48,8 +48,8 @@ def tie_aware_average_precision_score(
     Parameters
     ----------
     y_true : array-like of shape (n_queries, n_database) or (n_items,)
-        Affinities to the queries: non-negative integers, relevant if above 0. Flat, one
-        for each item, with `groups`.
+        Affinities to the queries: non-negative integers, relevant if above 0, or NaN for
+        items that do not count. Flat, one for each item, with `groups`.
 
     y_score : array-like of shape (n_queries, n_database) or (n_items,)
         Higher is better, equal is tied. Pass ``-distance`` for a distance. In a table,
@@ -88,8 +88,8 @@ def tie_aware_average_precision_score(
     ------
     ValueError
         If `y_true` and `y_score` are not two tables of one shape (or, with `groups`, flat
-        arrays of its length), `y_true` holds anything but non-negative integers, or
-        `y_score` is NaN or infinite.
+        arrays of its length), `y_true` holds anything but non-negative integers and
+        NaN, or `y_score` is NaN or infinite.
 
     See Also
     --------
@@ -134,7 +134,8 @@ def tie_aware_dcg_score(
     ----------
     y_true : array-like of shape (n_queries, n_database) or (n_items,)
         Affinities to the queries: non-negative integers. With ``dcg="log2"`` they may
-        be any non-negative numbers, such as probabilities of a click. Flat, one for each
+        be any non-negative numbers, such as probabilities of a click. NaN is for items
+        that do not count. Flat, one for each
         item, with `groups`.
 
     y_score : array-like of shape (n_queries, n_database) or (n_items,)
@@ -218,7 +219,8 @@ def tie_aware_ndcg_score(
     ----------
     y_true : array-like of shape (n_queries, n_database) or (n_items,)
         Affinities to the queries: non-negative integers. With ``dcg="log2"`` they may
-        be any non-negative numbers, such as probabilities of a click. Flat, one for each
+        be any non-negative numbers, such as probabilities of a click. NaN is for items
+        that do not count. Flat, one for each
         item, with `groups`.
 
     y_score : array-like of shape (n_queries, n_database) or (n_items,)
@@ -299,8 +301,8 @@ def tie_aware_reciprocal_rank_score(
     Parameters
     ----------
     y_true : array-like of shape (n_queries, n_database) or (n_items,)
-        Affinities to the queries: non-negative integers, relevant if above 0. Flat, one
-        for each item, with `groups`.
+        Affinities to the queries: non-negative integers, relevant if above 0, or NaN for
+        items that do not count. Flat, one for each item, with `groups`.
 
     y_score : array-like of shape (n_queries, n_database) or (n_items,)
         Higher is better, equal is tied. Pass ``-distance`` for a distance. In a table,
@@ -335,8 +337,8 @@ def tie_aware_reciprocal_rank_score(
     ------
     ValueError
         If `y_true` and `y_score` are not two tables of one shape (or, with `groups`, flat
-        arrays of its length), `y_true` holds anything but non-negative integers, or
-        `y_score` is NaN or infinite.
+        arrays of its length), `y_true` holds anything but non-negative integers and
+        NaN, or `y_score` is NaN or infinite.
 
     See Also
     --------
@@ -370,8 +372,8 @@ def tie_aware_hit_rate_score(
     Parameters
     ----------
     y_true : array-like of shape (n_queries, n_database) or (n_items,)
-        Affinities to the queries: non-negative integers, relevant if above 0. Flat, one
-        for each item, with `groups`.
+        Affinities to the queries: non-negative integers, relevant if above 0, or NaN for
+        items that do not count. Flat, one for each item, with `groups`.
 
     y_score : array-like of shape (n_queries, n_database) or (n_items,)
         Higher is better, equal is tied. Pass ``-distance`` for a distance. In a table,
@@ -405,8 +407,8 @@ def tie_aware_hit_rate_score(
     ------
     ValueError
         If `y_true` and `y_score` are not two tables of one shape (or, with `groups`, flat
-        arrays of its length), `y_true` holds anything but non-negative integers, or
-        `y_score` is NaN or infinite.
+        arrays of its length), `y_true` holds anything but non-negative integers and
+        NaN, or `y_score` is NaN or infinite.
 
     See Also
     --------
@@ -440,8 +442,8 @@ def tie_aware_precision_score(
     Parameters
     ----------
     y_true : array-like of shape (n_queries, n_database) or (n_items,)
-        Affinities to the queries: non-negative integers, relevant if above 0. Flat, one
-        for each item, with `groups`.
+        Affinities to the queries: non-negative integers, relevant if above 0, or NaN for
+        items that do not count. Flat, one for each item, with `groups`.
 
     y_score : array-like of shape (n_queries, n_database) or (n_items,)
         Higher is better, equal is tied. Pass ``-distance`` for a distance. In a table,
@@ -476,8 +478,8 @@ def tie_aware_precision_score(
     ------
     ValueError
         If `y_true` and `y_score` are not two tables of one shape (or, with `groups`, flat
-        arrays of its length), `y_true` holds anything but non-negative integers, or
-        `y_score` is NaN or infinite.
+        arrays of its length), `y_true` holds anything but non-negative integers and
+        NaN, or `y_score` is NaN or infinite.
 
     See Also
     --------
@@ -511,8 +513,8 @@ def tie_aware_recall_score(
     Parameters
     ----------
     y_true : array-like of shape (n_queries, n_database) or (n_items,)
-        Affinities to the queries: non-negative integers, relevant if above 0. Flat, one
-        for each item, with `groups`.
+        Affinities to the queries: non-negative integers, relevant if above 0, or NaN for
+        items that do not count. Flat, one for each item, with `groups`.
 
     y_score : array-like of shape (n_queries, n_database) or (n_items,)
         Higher is better, equal is tied. Pass ``-distance`` for a distance. In a table,
@@ -546,8 +548,8 @@ def tie_aware_recall_score(
     ------
     ValueError
         If `y_true` and `y_score` are not two tables of one shape (or, with `groups`, flat
-        arrays of its length), `y_true` holds anything but non-negative integers, or
-        `y_score` is NaN or infinite.
+        arrays of its length), `y_true` holds anything but non-negative integers and
+        NaN, or `y_score` is NaN or infinite.
 
     See Also
     --------
@@ -581,8 +583,8 @@ def tie_aware_f1_score(
     Parameters
     ----------
     y_true : array-like of shape (n_queries, n_database) or (n_items,)
-        Affinities to the queries: non-negative integers, relevant if above 0. Flat, one
-        for each item, with `groups`.
+        Affinities to the queries: non-negative integers, relevant if above 0, or NaN for
+        items that do not count. Flat, one for each item, with `groups`.
 
     y_score : array-like of shape (n_queries, n_database) or (n_items,)
         Higher is better, equal is tied. Pass ``-distance`` for a distance. In a table,
@@ -616,8 +618,8 @@ def tie_aware_f1_score(
     ------
     ValueError
         If `y_true` and `y_score` are not two tables of one shape (or, with `groups`, flat
-        arrays of its length), `y_true` holds anything but non-negative integers, or
-        `y_score` is NaN or infinite.
+        arrays of its length), `y_true` holds anything but non-negative integers and
+        NaN, or `y_score` is NaN or infinite.
 
     See Also
     --------

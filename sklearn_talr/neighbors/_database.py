@@ -15,6 +15,7 @@ from .._compat import Interval, StrOptions
 from .._threads import map_in_threads, slices
 from .._types import Affinity, Array, ArrayLike, Callable, Column, Count, FilePath, Rows
 from ..affinity import BaseAffinity
+from ..affinity._groups import leave_out_groups
 from ..codes import PackedCodes, hamming_distances
 from ..codes._scores import arrays_of_terms, fixed, signs_of_bits
 from ..histogram import RankingHistogram, hamming_histogram
@@ -23,7 +24,7 @@ from ..measures import Measure, parse_measure
 from ..measures._evaluation import average_queries, check_weights
 from ._files import load_index, save_index
 from ._index import Ids, Index
-from ._read import check_enough, check_number, read_among
+from ._read import check_enough, check_number, read_among, read_left_out
 
 _QUERIES_PER_BLOCK = 32
 _CODES_PER_THREAD = 2**18  # from which on threads share the codes of a single block
@@ -237,6 +238,7 @@ class CodeDatabase(FittedAtOnce):
         return_tied: bool = False,
         *,
         among: Any = None,
+        exclude: Any = None,
     ) -> Any: ...
     def kneighbors(
         self,
@@ -246,6 +248,7 @@ class CodeDatabase(FittedAtOnce):
         return_tied: bool = False,
         *,
         among: Any = None,
+        exclude: Any = None,
     ) -> Any:
         """Find the nearest items of each query.
 
@@ -276,6 +279,11 @@ class CodeDatabase(FittedAtOnce):
             mask of pandas must not be the items in another order.
             None allows all.
 
+        exclude : array-like, sparse matrix or sequence of array-likes, default=None
+            Items that must not be found, such as those that a user has seen: in the forms
+            of `among`, most often a list of indices or ids, or a row of a CSR matrix, for
+            each query. Memory grows with the entries. None leaves out none.
+
         Returns
         -------
         distances : ndarray of shape (n_queries, n_neighbors), dtype int64 or float64
@@ -293,8 +301,8 @@ class CodeDatabase(FittedAtOnce):
         ------
         ValueError
             If there are fewer items than neighbors asked for, in all or among those that
-            are allowed, if codes of another length were fitted, or `among` has another
-            form or names an item that is not in the database.
+            are allowed and not excluded, if codes of another length were fitted, or `among`
+            or `exclude` has another form or names an item that is not in the database.
 
         Examples
         --------
@@ -314,9 +322,14 @@ class CodeDatabase(FittedAtOnce):
 
         >>> neighbors.kneighbors([[0, 0, 0]], among=[0, 2, 3])
         (array([[1, 1, 2]]), array([[2, 3, 0]]))
+
+        Items 1 and 4 are known already:
+
+        >>> neighbors.kneighbors([[0, 0, 0]], exclude=[[1, 4]])
+        (array([[1, 1, 2]]), array([[2, 3, 0]]))
         """
         fitted = self._get_fitted()
-        found = self._nearest(fitted, X, n_neighbors, return_tied, among)
+        found = self._nearest(fitted, X, n_neighbors, return_tied, among, exclude)
         distances, rows, tied = found
         tied = [fitted.named(each) for each in tied]
         return as_asked(distances, fitted.named(rows), tied, return_distance, return_tied)
@@ -328,6 +341,7 @@ class CodeDatabase(FittedAtOnce):
         return_distance: bool = True,
         *,
         among: Any = None,
+        exclude: Any = None,
     ) -> Any:
         """Find all items within a radius of each query.
 
@@ -346,6 +360,9 @@ class CodeDatabase(FittedAtOnce):
 
         among : array-like, sparse matrix or sequence of array-likes, default=None
             The items that may be found, for all queries or for each, as for `kneighbors`.
+
+        exclude : array-like, sparse matrix or sequence of array-likes, default=None
+            Items that must not be found, as for `kneighbors`.
 
         Returns
         -------
@@ -367,7 +384,7 @@ class CodeDatabase(FittedAtOnce):
         """
         index = self._get_fitted()
         queries = self._queries(X, index)
-        own = np.arange(index.n_items) if X is None else None
+        left_out = read_left_out(exclude, index, len(queries), X is None)
         radius = self.radius if radius is None else radius
         if queries.dtype.kind == "u":
             radius = check_number(radius, "radius")
@@ -380,7 +397,7 @@ class CodeDatabase(FittedAtOnce):
                 "distances. Ask for n_neighbors."
             )
         allowed = read_among(among, index, len(queries))
-        how = {"allowed": allowed, "own": own, "n_jobs": self.n_jobs}
+        how = {"allowed": allowed, "exclude": left_out, "n_jobs": self.n_jobs}
         distances, indices = [], []
         for counts, rows, of_rows in answers(index, queries, 0, radius, **how):
             ends = np.cumsum(counts)[:-1]
@@ -501,7 +518,15 @@ class CodeDatabase(FittedAtOnce):
         np.cumsum(distances[:, 1:] > distances[:, :-1], axis=1, out=ties[:, 1:])
         return Ranking(distances, index.named(rows), ties)
 
-    def score(self, X: Rows, y: Any, sample_weight: Column = None) -> float:
+    def score(
+        self,
+        X: Rows,
+        y: Any,
+        sample_weight: Column = None,
+        *,
+        groups_query: Column = None,
+        groups_database: Column = None,
+    ) -> float:
         """Tie-aware measure of queries against the fitted database.
 
         Parameters
@@ -517,6 +542,10 @@ class CodeDatabase(FittedAtOnce):
         sample_weight : array-like of shape (n_queries,), default=None
             Weights of the queries, at least 0.
 
+        groups_query, groups_database : array-like of shape (n,), default=None
+            Labels of groups, of queries and of each of the `n_samples_fit_` items. Items of
+            the query's own group do not count.
+
         Returns
         -------
         score : float
@@ -528,7 +557,8 @@ class CodeDatabase(FittedAtOnce):
             measure = parse_measure(measure).of
         if y is None:
             raise ValueError("y is needed to know what is relevant to the queries.")
-        histograms = self._histograms(self._get_fitted(), X, y)
+        groups = groups_query, groups_database
+        histograms = self._histograms(self._get_fitted(), X, y, groups)
         values = [np.asarray(measure(histogram), dtype=float) for histogram in histograms]
         values = np.concatenate(values)
         return average_queries(values, check_weights(sample_weight, len(values)))
@@ -604,18 +634,21 @@ class CodeDatabase(FittedAtOnce):
         """
         return load_index(path, cls, mmap)
 
-    def _nearest(self, index, X, n_neighbors, return_tied=False, among=None, n_more=0):
+    def _nearest(
+        self, index, X, n_neighbors, return_tied=False, among=None, exclude=None, n_more=0
+    ):
         """Distances, rows and ties of the nearest items, of `n_more` if there are."""
         n_neighbors = self.n_neighbors if n_neighbors is None else n_neighbors
         queries = self._queries(X, index)
-        own = np.arange(index.n_items) if X is None else None
-        most = index.n_items - (own is not None)
+        most = index.n_items - (X is None)
         k = check_number(n_neighbors, "n_neighbors", least=1, most=most)
         allowed = read_among(among, index, len(queries))
-        if allowed is not None:
-            most = check_enough(allowed, own, k)
-        k = min(max(k, n_more), most)
-        found = self._found(index, queries, k, return_tied, allowed, own)
+        left_out = read_left_out(exclude, index, len(queries), X is None)
+        if isinstance(allowed, list) and left_out is not None:
+            rows = np.split(left_out.indices, left_out.indptr[1:-1])
+            allowed, left_out = list(map(np.setdiff1d, allowed, rows)), None
+        k = min(max(k, n_more), check_enough(allowed, left_out, index.n_items, k))
+        found = self._found(index, queries, k, return_tied, allowed, left_out)
         distances, nearest, tied = [], [], []
         for counts, rows, of_rows in found:
             ends = np.cumsum(counts)
@@ -628,29 +661,32 @@ class CodeDatabase(FittedAtOnce):
                 tied += np.split(rows[is_last], np.cumsum(n_tied)[:-1])
         return np.concatenate(distances), np.concatenate(nearest), tied
 
-    def _found(self, index, queries, k, whole=True, allowed=None, own=None):
+    def _found(self, index, queries, k, whole=True, allowed=None, left_out=None):
         """Answers; where `n_candidates` is set, of the items that are nearest by bits."""
         n_candidates = getattr(self, "n_candidates", None)
         if n_candidates is not None and queries.dtype.kind == "f":
             signs, n_near = signs_of_bits(queries, index.n_bits), max(n_candidates, k)
-            how = {"allowed": allowed, "n_jobs": self.n_jobs}
+            how = {"allowed": allowed, "exclude": left_out, "n_jobs": self.n_jobs}
             allowed = [
                 np.sort(rows)
                 for counts, of_block, _ in answers(index, signs, n_near, **how)
                 for rows in np.split(of_block, np.cumsum(counts)[:-1])
             ]
-        how = {"whole": whole, "allowed": allowed, "own": own, "n_jobs": self.n_jobs}
-        return answers(index, queries, k, **how)
+        how = {"whole": whole, "allowed": allowed, "exclude": left_out}
+        return answers(index, queries, k, n_jobs=self.n_jobs, **how)
 
-    def _histograms(self, index, X, y):
+    def _histograms(self, index, X, y, groups):
         """The items by affinity and distance to queries, in tables for some of these."""
         affinity, y_database = index.targets
         if X is None:
             raise ValueError("X is needed: score takes queries, and no items for them.")
         queries, codes = self._queries(X, index), index.codes
+        if affinity is None and any(each is not None for each in groups):
+            raise ValueError("fit got no y; write NaN into y for pairs of one group.")
         if affinity is not None:
             y = affinity.check_targets(y)
             affinity.check_width(y, y_database.shape[0])
+            affinity, y, y_database = leave_out_groups(affinity, (y, y_database), groups)
             y_database = y_database[index.indices]
         if queries.dtype.kind == "f":
             y = np.asarray(y) if affinity is None else y
@@ -700,7 +736,7 @@ def as_asked(distances, indices, tied, return_distance, return_tied):
 
 
 def answers(
-    index, queries, k, radius=np.inf, *, whole=True, allowed=None, own=None, n_jobs=None
+    index, queries, k, radius=np.inf, *, whole=True, allowed=None, exclude=None, n_jobs=None
 ):
     """Generate answers to blocks of queries.
 
@@ -731,8 +767,8 @@ def answers(
     allowed : ndarray of shape (n_allowed,) or list of such arrays, default=None
         Rows that may be found, ascending, by all queries or by each. None means all.
 
-    own : ndarray of shape (n_queries,), default=None
-        Rows of the queries, where they are items, which they do not find.
+    exclude : CSR of shape (n_queries, n_items), default=None
+        Rows that each query must not find.
 
     n_jobs : int, default=None
         Number of threads.
@@ -741,7 +777,6 @@ def answers(
 
     n_items, by_bits = index.n_items, queries.dtype.kind == "u"
     as_costs = not by_bits and index.has_distances(queries)
-    wanted = k + (k > 0 and own is not None)
     buckets, n_parts = None, 1
     if by_bits and k == 0 and allowed is None:
         buckets = index.buckets_within(radius, len(queries))
@@ -754,7 +789,9 @@ def answers(
     def find(task):
         block, rows = task
         rows = rows[block.start] if isinstance(rows, list) else rows
-        asked, words = queries[block], index.words
+        asked, words, wanted = queries[block], index.words, k
+        if exclude is not None and k:  # so many more hold k that are not left out
+            wanted = k + int(np.diff(exclude.indptr[block.start : block.stop + 1]).max())
         if isinstance(rows, slice):
             words = words[:, rows]
         else:
@@ -783,8 +820,11 @@ def answers(
         if len(parts) > 1:
             query, rows, distances = map(np.concatenate, zip(*of_parts))
         order = np.lexsort((rows, distances, query))
-        if own is not None:
-            order = order[rows[order] != own[block][query[order]]]
+        if exclude is not None:
+            own = exclude[block]
+            of_query = np.repeat(np.arange(n_queries), np.diff(own.indptr))
+            pairs = [q * n_items + r for q, r in ((query, rows), (of_query, own.indices))]
+            order = order[~np.isin(pairs[0][order], pairs[1])]
         query, rows, distances = query[order], rows[order], distances[order]
         if k == 0:
             kept = distances <= radius

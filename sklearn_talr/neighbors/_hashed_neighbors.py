@@ -373,16 +373,16 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
                 "n_rescored=None."
             )
 
-    def _nearest(self, fitted, X, n_neighbors, return_tied=False, among=None):
+    def _nearest(self, fitted, X, n_neighbors, return_tied=False, among=None, exclude=None):
         if self.n_rescored is None:
-            return super()._nearest(fitted, X, n_neighbors, return_tied, among)
+            return super()._nearest(fitted, X, n_neighbors, return_tied, among, exclude)
         self._check_rescoring(fitted.hasher)
         if return_tied or X is None or fitted.features is None:
             raise ValueError(
                 "n_rescored orders items by their features, for queries X, without ties. "
                 "Fit with n_rescored set, or load(path, features=...), or set it to None."
             )
-        how = {"among": among, "n_more": self.n_rescored}
+        how = {"among": among, "exclude": exclude, "n_more": self.n_rescored}
         _, candidates, _ = super()._nearest(fitted, X, n_neighbors, **how)
         rows = feature_rows(X), fitted.features, fitted.indices_of(candidates)
         n_neighbors = self.n_neighbors if n_neighbors is None else n_neighbors

@@ -48,6 +48,9 @@ class ItemRanker(RoutesToHasher, BaseEstimator):
         * None: `y` of `fit` has judgments, a row for each query. `cross_val_score` takes no
           sparse `y`; `GridSearchCV` does.
 
+    groups_items : array-like of shape (n_items,), default=None
+        Labels of groups, where `score` gets those of queries, too.
+
     query : {"auto", "bits", "weights"}, default="auto"
         How the codes are asked, as for :class:`HashedNeighbors`.
 
@@ -98,6 +101,7 @@ class ItemRanker(RoutesToHasher, BaseEstimator):
         "hasher": [HasMethods("fit")],
         "X_items": ["array-like", "sparse matrix"],
         "y_items": "no_validation",
+        "groups_items": ["array-like", None],
         "query": [StrOptions(QUERIES)],
         "scoring": [str, callable],
         "affinity": [StrOptions({"auto"}), callable],
@@ -109,6 +113,7 @@ class ItemRanker(RoutesToHasher, BaseEstimator):
         X_items: Rows,
         y_items: Any = None,
         *,
+        groups_items: Column = None,
         query: Literal["auto", "bits", "weights"] = "auto",
         scoring: str | Callable[..., Any] = "AP",
         affinity: Affinity = "auto",
@@ -116,9 +121,12 @@ class ItemRanker(RoutesToHasher, BaseEstimator):
         self.hasher = hasher
         self.X_items = X_items
         self.y_items = y_items
+        self.groups_items = groups_items
         self.query = query
         self.scoring = scoring
         self.affinity = affinity
+
+    __metadata_request__score = {"groups": False}  # which folds are mostly made by
 
     @with_callbacks
     def fit(self, X: Rows, y: Any, **fit_params: Any) -> Self:
@@ -207,7 +215,9 @@ class ItemRanker(RoutesToHasher, BaseEstimator):
         """
         return self._ask(X).kneighbors(X, n_neighbors, return_distance)
 
-    def score(self, X: Rows, y: Any, sample_weight: Column = None) -> float:
+    def score(
+        self, X: Rows, y: Any, sample_weight: Column = None, *, groups: Column = None
+    ) -> float:
         """Tie-aware measure of the ranking of all items for queries.
 
         Parameters
@@ -221,6 +231,9 @@ class ItemRanker(RoutesToHasher, BaseEstimator):
         sample_weight : array-like of shape (n_queries,), default=None
             Weights of the queries, at least 0.
 
+        groups : array-like of shape (n_queries,), default=None
+            Labels of groups of the queries. Items of the query's own group do not count.
+
         Returns
         -------
         score : float
@@ -228,7 +241,9 @@ class ItemRanker(RoutesToHasher, BaseEstimator):
             warning, if none has.
         """
         index, judgments = self._ask(X), self._judgments(y)
-        return index.score(X, y if judgments is None else judgments, sample_weight)
+        groups = {"groups_query": groups, "groups_database": self.groups_items}
+        y = y if judgments is None else judgments
+        return index.score(X, y, sample_weight, **groups)
 
     def __sklearn_clone__(self) -> Self:
         bare = copy.copy(self)

@@ -172,8 +172,8 @@ def check_number(value, name, kind=Integral, least=0, most=None):
     return int(value) if kind is Integral else float(value)
 
 
-def read_among(among, index, n_queries):
-    """Check an allow-list.
+def read_among(among, index, n_queries, name="among"):
+    """Check an allow-list, or another list of items, which errors call `name`.
 
     Parameters
     ----------
@@ -196,14 +196,14 @@ def read_among(among, index, n_queries):
         return None
     if isinstance(among, str | bytes | Mapping) or not isinstance(among, Iterable):
         raise ValueError(
-            "among must be a list of indices or ids, or a mask of bool, got "
+            f"{name} must be a list of indices or ids, or a mask of bool, got "
             f"{type(among).__name__}. For one item write [item], and of a dict of bool "
             "[item for item, allowed in among.items() if allowed]."
         )
     n_items, labels = index.n_indices, None
     shapes = (n_items,), (n_queries, n_items)
     wrong_mask = (
-        "among is a mask of shape {}. Masks have an entry for each item given so far: "
+        f"{name} is a mask of shape {{}}. Masks have an entry for each item given so far: "
         f"shape {shapes[0]}, or {shapes[1]} with a row for each query."
     )
     if sp.issparse(among):
@@ -217,23 +217,23 @@ def read_among(among, index, n_queries):
     if hasattr(among, "iloc"):
         labels = np.asarray(among.index if among.ndim == 1 else among.columns)
     is_array = hasattr(among, "__array__")  # of a table rows are meant, not its columns
-    values = np.asarray(as_numpy(among, "among")) if is_array else list(among)
+    values = np.asarray(as_numpy(among, name)) if is_array else list(among)
     if is_array and values.dtype == object:
         values = values.tolist()
 
     def read(values):
         values = np.asarray(values)
         if not is_mask(values, n_items):
-            return index.rows_of(values, "among")
+            return index.rows_of(values, name)
         if values.shape != shapes[0]:
             raise ValueError(wrong_mask.format(values.shape))
         names = np.arange(n_items) if index.ids is None else index.named(slice(None))
         is_reordered = labels is not None and not np.array_equal(labels, names)
         if is_reordered and set(labels.tolist()) == set(names.tolist()):
             raise ValueError(
-                "among is a mask whose labels are the items in another order than that of "
-                "the index. Put it into the order of `ids_`, or `indices_` without ids, as "
-                "by reindex, or pass among.to_numpy() if labels mean nothing."
+                f"{name} is a mask whose labels are the items in another order than that "
+                "of the index. Put it into the order of `ids_`, or `indices_` without ids, "
+                f"as by reindex, or pass {name}.to_numpy() if labels mean nothing."
             )
         return np.flatnonzero(values if index.numbers is None else values[index.numbers])
 
@@ -241,7 +241,7 @@ def read_among(among, index, n_queries):
         return read(values)
     if len(values) != n_queries:
         raise ValueError(
-            f"among has {len(values)} lists for {n_queries} queries. Pass a list or mask "
+            f"{name} has {len(values)} lists for {n_queries} queries. Pass a list or mask "
             "for each query, or one array of indices or mask for all."
         )
     return [*map(read, values)]
@@ -254,22 +254,39 @@ def is_mask(values, n_items):
     return values.min() >= 0 and values.max() <= 1 and len(np.unique(values)) < n_items
 
 
-def check_enough(allowed, own, n_neighbors):
-    """The least number of items allowed to a query, which must be the neighbors asked for.
+def read_left_out(exclude, index, n_queries, is_own):
+    """Rows that queries must not find, a CSR of shape (n_queries, n_items), or None.
 
-    `own` are the rows of the queries where they are items, or None.
+    `exclude` is as `among`, and names what is left out; `is_own`: queries are the items,
+    which do not find themselves.
     """
-    lists = allowed if isinstance(allowed, list) else [allowed]
-    counts = np.array([len(rows) for rows in lists])
-    if own is not None:
-        if isinstance(allowed, list):
-            counts = counts - [row in rows for row, rows in zip(own, allowed)]
-        else:
-            counts = counts - np.isin(own, allowed)
+    shape, left_out = (n_queries, index.n_items), None
+    if exclude is not None:
+        rows = read_among(exclude, index, n_queries, "exclude")
+        rows = rows if isinstance(rows, list) else [rows] * n_queries
+        ends = np.cumsum([0, *map(len, rows)])
+        ones = np.ones(ends[-1], dtype=np.int64)
+        left_out = sp.csr_array((ones, np.concatenate(rows), ends), shape=shape)
+    if is_own:
+        own = sp.eye_array(*shape, dtype=np.int64, format="csr")
+        left_out = own if left_out is None else sp.csr_array(own.maximum(left_out))
+    return left_out
+
+
+def check_enough(allowed, left_out, n_items, n_neighbors):
+    """The least number of items that a query may find, which must be those asked for."""
+    if isinstance(allowed, list):
+        counts = np.array([len(rows) for rows in allowed])
+    else:
+        is_there = np.zeros(n_items, dtype=np.int64)
+        is_there[... if allowed is None else allowed] = 1
+        counts = np.full(1, is_there.sum())
+        counts = counts if left_out is None else counts - left_out @ is_there
     if counts.min() < n_neighbors:
         query = int(counts.argmin())
+        what = "exclude leaves" if allowed is None else "among allows"
         raise ValueError(
-            f"among allows {counts[query]} items for query {query}, fewer than "
+            f"{what} {counts[query]} items for query {query}, fewer than "
             f"n_neighbors={n_neighbors}. Allow more items, or ask for fewer neighbors."
         )
     return int(counts.min())

@@ -81,7 +81,8 @@ def _text(args, compares):
     is_folder = compares and Path(args.qrels).is_dir()
     if args.runs and not is_folder:
         qrels = read_qrels(args.qrels)
-        options = {"missing_queries": args.missing_queries}
+        names = "missing_queries", "judged_only", "ignore_identical_ids"
+        options = {name: getattr(args, name) for name in names}
         runs = map(read_run, args.runs)
         results = [evaluate_run(qrels, run, args.measures, **options) for run in runs]
     else:  # tables of scores, whose columns are the runs
@@ -167,6 +168,8 @@ def _parser(compares):
         default="zero",
         help="what judged queries do that a run lacks: count 0, or be left out",
     )
+    add("--judged-only", action="store_true", help="rank judged documents alone")
+    add("--ignore-identical-ids", action="store_true", help="no query finds its own id")
     add("--format", choices=["table", "json", "csv", "latex"], default="table")
     if not compares:
         add("--per-query", action="store_true", help="values of queries, not their means")

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from itertools import chain, repeat
 from numbers import Integral
+from operator import ne
 from os import PathLike
 
 import numpy as np
@@ -24,6 +25,8 @@ _ROUNDING = 1e-24  # the variance of equal values may be so much
 
 @validated(
     missing_queries=[StrOptions({"zero", "skip"})],
+    judged_only=["boolean"],
+    ignore_identical_ids=["boolean"],
     n_orders=[Interval(Integral, 2, None, closed="left"), None],
     random_state=["random_state"],
 )
@@ -33,6 +36,8 @@ def evaluate_run(
     measures: Any = ("AP", "nDCG@10", "RR@10"),
     *,
     missing_queries: Literal["zero", "skip"] = "zero",
+    judged_only: bool = False,
+    ignore_identical_ids: bool = False,
     n_orders: Count = None,
     random_state: Seed = 0,
 ) -> RunEvaluation:
@@ -73,6 +78,15 @@ def evaluate_run(
         in ir_measures and under ``trec_eval -c``, or be left out of the means, as in
         trec_eval without that option and in pytrec_eval. Queries that are not judged are
         left out always.
+
+    judged_only : bool, default=False
+        Whether documents that nobody has judged for a query do not count for it, so that
+        the ranking is condensed to those judged, and ties with it. False: they are not
+        relevant, as in trec_eval.
+
+    ignore_identical_ids : bool, default=False
+        Whether the document that has the identifier of the query does not count for it,
+        retrieved or judged, where queries are documents.
 
     n_orders : int, default=None
         Number of random orders of tied documents to draw, at least 2, for the variance of
@@ -138,6 +152,12 @@ def evaluate_run(
             raise ValueError(f"{measure} needs a cutoff, such as {measure}@10.")
     qrels = (read_qrels if isinstance(qrels, str | PathLike) else Qrels)(qrels).table
     run = (read_run if isinstance(run, str | PathLike) else Run)(run)
+    table = run.table
+    if ignore_identical_ids:
+        qrels, table = (_kept(each, ne) for each in (qrels, table))
+    judged = dict(zip(qrels.queries, qrels.places))
+    if judged_only:
+        table = _kept(table, lambda query, document: document in judged.get(query, ()))
 
     largest = int(qrels.values.max(initial=1))  # the same for every run
     completed = [m.completed(gains="log2", largest=largest) for m in measures]
@@ -156,15 +176,14 @@ def evaluate_run(
     pairs = np.stack([qrels.numbers, qrels.values], axis=1)
     are_scores = are_real or most > _MOST_GRADES
     are_scores &= len(np.unique(pairs, axis=0)) == len(pairs)
-    if are_scores and np.isin(run.table.values, np.arange(_MOST_GRADES)).all():
+    if are_scores and np.isin(table.values, np.arange(_MOST_GRADES)).all():
         warn_caller(
             "qrels has another relevance for every document of a query, and run has the "
-            f"scores {np.unique(run.table.values).tolist()} alone. Judgments come first, "
+            f"scores {np.unique(table.values).tolist()} alone. Judgments come first, "
             "then the run: are they swapped?",
         )
 
     # Warn of queries that are documents: each finds itself
-    table, judged = run.table, dict(zip(qrels.queries, qrels.places))
     are_own = [
         query in places
         and table.values[start] == table.values[start + places[query]]
@@ -175,16 +194,15 @@ def evaluate_run(
     if len(are_own) > 1 and all(are_own):
         warn_caller(
             "every query finds first the document of its own identifier, which is not "
-            "judged. If the queries are documents, leave these out of the run: "
-            "{q: {d: s for d, s in found.items() if d != q} for q, found in run.items()}.",
+            "judged. If the queries are documents, pass ignore_identical_ids=True.",
         )
 
     # Queries: those in both, and perhaps those that the run lacks
-    is_found = places_among(run.table.queries, qrels.queries) >= 0
+    is_found = places_among(table.queries, qrels.queries) >= 0
     if not is_found.any():
         raise ValueError(
             "no query of the run is judged: the queries of the run are "
-            f"{_some(run.table.queries)}, those of the judgments {_some(qrels.queries)}."
+            f"{_some(table.queries)}, those of the judgments {_some(qrels.queries)}."
         )
     evaluated = np.arange(len(qrels.queries))
     if missing_queries == "skip":
@@ -192,7 +210,7 @@ def evaluate_run(
 
     # Judged documents, and all measures in the orders of their ties
     of_relevance = not any(measure.of_runs_only for measure in measures)
-    cells = _match(qrels, run.table, evaluated, of_relevance)
+    cells = _match(qrels, table, evaluated, of_relevance)
     groups = group_by_cutoff(completed)
     expected = evaluate_ties(groups, cells)
     values = np.stack([expected] * len(_ORDERS))
@@ -219,6 +237,15 @@ def evaluate_run(
         variance[tied] = np.where(drawn > _ROUNDING, drawn, 0.0)
     queries = [qrels.queries[number] for number in evaluated]
     return RunEvaluation(run.name, list(map(str, measures)), queries, *values, variance)
+
+
+def _kept(table, wanted):
+    """All queries of a table, and those rows of which ``wanted(query, document)``."""
+    pairs = zip(map(table.queries.__getitem__, table.numbers), table.documents)
+    rows = np.flatnonzero([wanted(*pair) for pair in pairs])
+    documents = [table.documents[row] for row in rows]
+    of_rows = table.numbers[rows], documents, table.values[rows]
+    return DocumentTable(table.queries, *of_rows, table.best_first)
 
 
 def _some(queries):

@@ -33,6 +33,12 @@ def test_rows_and_their_affinities(kind, monkeypatch):
         assert hasher.n_features_in_ == 4
 
 
+def test_pairs_that_do_not_count_are_refused():
+    y = PrecomputedAffinity(np.where(GRADES == 4, -1, GRADES))
+    with pytest.raises(ValueError, match="BREHasher knows no pairs that do not count"):
+        BREHasher(random_state=0).fit(X, y)
+
+
 def test_units_and_back():
     rows, mean, unit = in_units(3 * X + 5)
     assert np.mean(np.sum(rows**2, axis=1)) == pytest.approx(1)

@@ -359,6 +359,22 @@ def test_sides_that_do_not_fit_are_refused():
             call()
 
 
+def test_groups_are_left_out_of_every_block():
+    groups, y = RNG.integers(5, size=N), np.where(LABELS == 3, -1, LABELS)
+    affinity, rows = LabelAffinity(ignored=-1), (7, 0, 40, 13)
+    both = {"groups_query": groups, "groups_database": groups}
+    expected = count_in_memory(BITS, BITS, affinity, y, y, **both)
+    assert 0 < expected.n_items.sum() < N * np.sum(y >= 0)
+    for y_database in (y, in_blocks(y, rows)):
+        for of_items in (groups, in_blocks(groups, rows)):
+            options = both | {"groups_database": of_items}
+            codes = in_blocks(BITS, rows)
+            table = hamming_histogram(BITS, codes, affinity, y, y_database, **options)
+            np.testing.assert_array_equal(table.counts, expected.counts)
+    with pytest.raises(ValueError, match="groups_query is None"):
+        hamming_histogram(BITS, codes, affinity, y, y, groups_database=groups)
+
+
 def test_targets_that_do_not_fit_are_refused():
     bits, empty = in_blocks(BITS, (30, 30)), packed_blocks(BITS, (0, 60))[:1]
     in_three, too_few = in_blocks(LABELS, (20, 20, 20)), in_blocks(LABELS[1:], (30, 29))

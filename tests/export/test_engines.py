@@ -3,6 +3,7 @@
 import sqlite3
 import warnings
 from functools import cache
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -158,6 +159,21 @@ def sql(request):
         connection.load_extension(sqlite_vec.loadable_path())
     yield request.param, connection
     connection.close()
+
+
+def test_the_sql_that_leaves_out_seen_items_finds_what_a_search_finds():
+    connection, (neighbors, queries) = pytest.importorskip("duckdb").connect(), cases(64)
+    export.to_duckdb(neighbors, connection)
+    seen = [neighbors.indices_[row::9] for row in range(len(queries))]
+    connection.execute("CREATE TABLE seen (person INT, item INT)")
+    rows = [(q, int(item)) for q, of_query in enumerate(seen) for item in of_query]
+    connection.executemany("INSERT INTO seen VALUES (?, ?)", rows)
+    page = Path(__file__).parents[2] / "docs/user_guide/left_out.rst"
+    query = page.read_text().split(".. code-block:: sql")[1].split("An approx")[0]
+    for q, code in enumerate(export.to_bit_strings(queries)):
+        found = connection.execute(query, [code, q, N_NEIGHBORS]).fetchall()
+        expected = neighbors.kneighbors(queries[q : q + 1], N_NEIGHBORS, exclude=[seen[q]])
+        assert found == list(zip(*(each[0].tolist() for each in expected[::-1])))
 
 
 def load(sql, index, **options):

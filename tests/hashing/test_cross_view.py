@@ -296,7 +296,7 @@ class TestLosses:
             seen.append(affinity.unique().tolist())
             return (query_bits @ item_bits.T * affinity).mean()
 
-        for unjudged, expected in (("ignore", {-1, 0, 1, 2}), ("irrelevant", {0, 1, 2})):
+        for unjudged, expected in (("ignored", {-1, 0, 1, 2}), ("irrelevant", {0, 1, 2})):
             small(loss=loss, unjudged=unjudged).fit(X, J, X_query=Q)
             assert {value for values in seen for value in values} == expected
             seen.clear()

@@ -149,10 +149,10 @@ def test_unjudged_pairs_ignored():
     for teacher in ("auto", None):
         hasher = small(teacher=teacher)
         expected = codes_of(hasher.fit(X, dense, X_query=Q), "judgments")
-        hasher.set_params(unjudged="ignore").fit(X, stored, X_query=Q)
+        hasher.set_params(unjudged="ignored").fit(X, stored, X_query=Q)
         for found, wanted in zip(codes_of(hasher, "judgments"), expected):
             assert_array_equal(found, wanted)
-    judged_alone = fit("judgments", unjudged="ignore")
+    judged_alone = fit("judgments", unjudged="ignored")
     assert np.any(judged_alone.transform(X) != fit("judgments").transform(X))
     assert J.nnz > np.count_nonzero(J.toarray())  # and stays as it was
 

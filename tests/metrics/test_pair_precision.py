@@ -176,7 +176,7 @@ def test_labeled_pairs_are_tabulated_from_any_form_of_codes(n_bits):
         ([[0, 1]], [[0, 3]], [1], "second_codes"),
         ([[0, 1]], [[0, 1]], [-1], "y_true must hold affinities"),
         ([[0, 1]], [[0, 1]], [0.5], "y_true must hold affinities"),
-        ([[0, 1]], [[0, 1]], [nan], "y_true contains NaN"),
+        ([[0, 1]], [[0, 1]], [np.inf], "y_true contains infinity"),
         ([[0, 1]], [[0, 1]], np.ma.masked_array([1], [True]), "y_true has masked"),
         ([[0, 1]], [[0, 1]], ["yes"], "y_true must hold affinities"),
         ([[0, 1]], [[0, 1]], [[1]], r"y_true must be 1-D.* got shape \(1, 1\)"),

@@ -241,7 +241,7 @@ def test_sample_weight_weighs_queries():
     [
         (Y_TRUE, np.where(Y_SCORE == 2, np.nan, Y_SCORE), "y_score contains NaN"),
         (Y_TRUE, np.where(Y_SCORE == 2, np.inf, Y_SCORE), "y_score contains infinity"),
-        (np.where(Y_TRUE == 2, np.nan, Y_TRUE), Y_SCORE, "y_true contains NaN"),
+        (np.where(Y_TRUE == 2, np.inf, Y_TRUE), Y_SCORE, "y_true contains infinity"),
         (Y_TRUE, Y_SCORE[:, :3], "y_true and y_score must have the same shape"),
         (Y_TRUE[:2], Y_SCORE, "y_true and y_score must have the same shape"),
         (-Y_TRUE, Y_SCORE, "y_true must hold affinities: non-negative integers"),

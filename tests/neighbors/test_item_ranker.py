@@ -142,7 +142,7 @@ def test_queries_and_weights_are_routed():
         ({}, (Q, C), ValueError, "pass y_items, the labels of the items"),
         ({}, (Q, None), ValueError, "requires y to be passed.*judgments of the items"),
         ({}, (Q, J.T), ValueError, r"shape \(n_queries, 300\), a column for each item"),
-        ({}, (Q, -J), ValueError, "y must hold non-negative integers"),
+        ({}, (Q, J / 2), ValueError, "y must hold integers"),
         ({"scoring": "map"}, (Q, J), ValueError, "map"),
     ],
 )

@@ -254,11 +254,14 @@ def test_a_run_without_queries_is_told_in_a_sentence():
 def test_queries_that_find_themselves_are_told_of():
     qrels = {"a": {"b": 1}, "b": {"c": 1}, "c": {"a": 1}}
     run = {q: {d: float(q == d) for d in "abc"} for q in "abc"}
-    with pytest.warns(UserWarning, match=r"every query finds first .* if d != q") as caught:
+    remedy = "finds first .* pass ignore_identical_ids=True"
+    with pytest.warns(UserWarning, match=remedy) as caught:
         evaluate_run(qrels, run)
     assert caught[0].filename == __file__
     kept = {q: {d: s for d, s in found.items() if d != q} for q, found in run.items()}
     assert evaluate_run(qrels, kept, "RR").means["RR"]["expected"] == 0.75
+    asked = evaluate_run(qrels, run, "RR", ignore_identical_ids=True)
+    assert asked.means["RR"]["expected"] == 0.75
     # Judged, only one, not the first of one query: nothing is told
     evaluate_run({q: {**judged, q: 1} for q, judged in qrels.items()}, run)
     evaluate_run(qrels, {"a": run["a"]})

@@ -54,7 +54,7 @@ class Closeness(LabelAffinity):
 
 def judged_pairs(judgments, levels, ignores_unjudged):
     numbers = np.arange(judgments.shape[0])
-    unjudged = "ignore" if ignores_unjudged else "irrelevant"
+    unjudged = "ignored" if ignores_unjudged else "irrelevant"
     by_query = judgments.T.tocsr()
     return Pairs(JudgmentAffinity(), by_query, numbers, levels, unjudged=unjudged)
 
@@ -240,8 +240,8 @@ def test_items_and_queries_that_share_what_is_relevant_are_similar():
         (queries, relevant.T @ relevant),
     ):
         rows = np.arange(len(shared))
-        np.testing.assert_array_equal(similar.among(rows), shared > 0)
+        np.testing.assert_array_equal(similar.levels_among(rows) > 0, shared > 0)
     pairs, _ = of_targets(LabelAffinity(), LABELS_QUERY, LABELS)
     for similar, y in zip(pairs.similar(), (LABELS, LABELS_QUERY)):
         expected = y[:, None] == y
-        np.testing.assert_array_equal(similar.among(np.arange(len(y))), expected)
+        np.testing.assert_array_equal(similar.levels_among(np.arange(len(y))) > 0, expected)

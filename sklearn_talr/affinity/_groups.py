@@ -1,0 +1,116 @@
+"""Pairs within a group, which do not count: of one camera, one session, one patient."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._arrays import as_numpy, check_groups
+from ._base import NOT_COUNTED, BaseAffinity, kinds_of
+from ._labels import name_of
+
+
+@dataclass(frozen=True, eq=False)
+class GroupedTargets:
+    """Targets, and the number of the group that each sample is in."""
+
+    values: object
+    groups: np.ndarray
+
+    @property
+    def shape(self):
+        """Shape of the targets."""
+        return self.values.shape
+
+    def __getitem__(self, rows):
+        return GroupedTargets(self.values[rows], self.groups[rows])
+
+
+class GroupedAffinity(BaseAffinity):
+    """An affinity that leaves out pairs of a group; its targets are `GroupedTargets`."""
+
+    def __init__(self, ungrouped):
+        self.ungrouped, self.by_distance = ungrouped, ungrouped.by_distance
+        self.gain_levels = ungrouped.gain_levels
+
+    @property
+    def given(self):
+        return self.ungrouped.given
+
+    def check_targets(self, y):
+        return y
+
+    def neighborhoods(self, y, levels):
+        return self.ungrouped.neighborhoods(y.values, levels)
+
+    def levels_between(self, y_query, y_database):
+        return self.ungrouped.levels_between(y_query.values, y_database.values)
+
+    def level_index(self, y_query, y_database, levels):
+        index = self.ungrouped.level_index(y_query.values, y_database.values, levels)
+        index = index.astype(np.promote_types(index.dtype, np.int8))
+        index[y_query.groups[:, None] == y_database.groups] = NOT_COUNTED
+        return index
+
+
+def within_groups(affinity, y, groups, name="groups"):
+    """`leave_out_groups` of one set of samples: the affinity and the targets."""
+    return leave_out_groups(affinity, (y, y), (groups, groups), (name, name))[:2]
+
+
+def leave_out_groups(affinity, sides, groups, names=("groups_query", "groups_database")):
+    """Leave pairs of one group out of an affinity.
+
+    Parameters
+    ----------
+    affinity : BaseAffinity
+        Who is similar to whom. One that has groups keeps them.
+
+    sides : tuple of (targets, targets)
+        Checked targets of queries and of the database.
+
+    groups : tuple of (array-like or None, array-like or None)
+        Label of the group of each sample of both. None and None leave nothing out.
+
+    names : tuple of (str, str)
+        What errors call the groups.
+
+    Returns
+    -------
+    affinity : BaseAffinity
+        With `NOT_COUNTED` for pairs of one group.
+
+    y_query, y_database : targets
+        Its targets.
+
+    Raises
+    ------
+    ValueError
+        If one of two sides has no groups, or there is not one label for each sample, or
+        labels of both sides can never be equal.
+    """
+    if isinstance(affinity, GroupedAffinity) or (groups[0] is None and groups[1] is None):
+        return affinity, *sides
+    labels = []
+    for y, of_side, name in zip(sides, groups, names):
+        if of_side is None:
+            raise ValueError(
+                f"{name} is None, and groups of the other side are given. Pass both; a "
+                "scorer takes those of queries as `groups`, see make_retrieval_scorer."
+            )
+        of_side = as_numpy(of_side, name)
+        if np.shape(of_side) != (y.shape[0],):
+            raise ValueError(
+                f"{name} must be a label for each of {y.shape[0]} samples, got shape "
+                f"{np.shape(of_side)}. Rows of columns such as identity and camera are "
+                "numbered by np.unique(columns, axis=0, return_inverse=True)[1]."
+            )
+        labels.append(check_groups(of_side, y.shape[0], name))
+    kinds = {name_of(kind) for of_side in labels for kind in kinds_of(of_side)}
+    if len(kinds) > 1:
+        what = " and ".join(sorted(kinds))
+        raise ValueError(
+            f"{names[0]}, {names[1]}: {what} are never equal. Make them alike."
+        )
+    _, numbers = np.unique(np.concatenate(labels), return_inverse=True)
+    numbers = np.split(numbers.astype(np.int32), [len(labels[0])])
+    return GroupedAffinity(affinity), *map(GroupedTargets, sides, numbers)
