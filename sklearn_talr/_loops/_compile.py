@@ -29,7 +29,7 @@ class _Patience(event.Listener):
         self._depth -= 1
         if self._depth or self._seconds > _SILENT_SECONDS:
             return
-        if event.data["dispatcher"].py_func.__module__.startswith(__package__):
+        if str(event.data["dispatcher"].py_func.__module__).startswith(__package__):
             self._seconds += time.perf_counter() - self._started
         if self._seconds > _SILENT_SECONDS:
             logging.getLogger("sklearn_talr").warning(

@@ -117,7 +117,7 @@ def fit_by_gradient(hasher, loss, data, is_chunk=False):
             scored = Engine.features(X_val, unit, settings)
             rows = np.arange(X_val.shape[0])
         score = Score(judge, scored, rows, of_rows, loss.measure)
-    elif is_doubtful or not is_chunk:
+    elif is_doubtful or (len(samples) >= _ENOUGH and not is_chunk):
         kind, n_scored = "training", _MOST_SCORED
         if not is_doubtful:
             n_scored = min(max(len(samples) // _SHARE_SCORED, _ENOUGH), _MOST_SCORED)
