@@ -23,6 +23,7 @@ from scipy.linalg import cho_solve, cholesky, get_lapack_funcs, solve_triangular
 from .._threads import slices
 
 _ROWS_AT_A_TIME = 256
+_LEAST_IN_SINGLE = 0.01  # of alpha, in relation to the diagonal of the kernel
 _SMALL_STEP = 1e-6  # of refinement, in relation to what it refines
 _JITTER = 1e-10  # of the mean diagonal, where components are nearly dependent
 
@@ -45,9 +46,9 @@ class ExactRidge:
         Weight of the penalty.
 
     in_single : bool, default=False
-        Whether equations are solved in single precision, in half the time. The weights
-        are then refined to double precision, and `left_out` is good to three digits after
-        the point. What single precision cannot solve, double precision does.
+        Whether equations are solved in single precision, in half the time, unless `alpha`
+        is small. The weights are then refined to double precision, and `left_out` is good
+        to three digits. What single precision cannot solve, double precision does.
 
     Attributes
     ----------
@@ -81,10 +82,11 @@ class ExactRidge:
             A *= s
             return A
 
+        size = float(np.mean(samples.weights * np.diag(K)))
+        in_single &= alpha > _LEAST_IN_SINGLE * size  # or left_out would lose digits
         for dtype in (np.float32, np.float64)[not in_single :]:
-            A, unit = np.empty(K.shape, dtype), 1.0
-            if in_single:  # whatever the size of the kernel
-                unit = alpha + float(np.mean(samples.weights * np.diag(K))) or 1.0
+            A = np.empty(K.shape, dtype)
+            unit = alpha + size if in_single else 1.0  # whatever the size of the kernel
             for rows in slices(len(K), _ROWS_AT_A_TIME):
                 A[rows] = weighted(rows) / unit
             A[np.diag_indices_from(A)] += dtype(alpha / unit)

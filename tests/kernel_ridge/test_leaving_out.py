@@ -71,11 +71,11 @@ def cases(draw):
 ALPHAS = st.floats(-2, 2).map(lambda power: 10.0**power)
 
 
-@pytest.mark.parametrize(("in_single", "atol"), [(False, 1e-8), (True, 2e-3)])
+@pytest.mark.parametrize(("in_single", "atol"), [(False, 1e-8), (True, 1e-3)])
 @given(case=cases(), alpha=ALPHAS)
 @example(case=Case(0, 2, weighted=True, grouped=True, copied=True), alpha=0.1)
 @example(case=Case(1, 2, weighted=True, grouped=False, copied=False), alpha=0.1)
-@settings(max_examples=60)
+@settings(max_examples=100)
 def test_exact_regression(case, alpha, in_single, atol):
     """Also where equations are solved in single precision: weights are as exact."""
     samples = case.samples
@@ -85,7 +85,7 @@ def test_exact_regression(case, alpha, in_single, atol):
     assert_array_equal(K, before)
     F, penalty = case.features(case.X), alpha * np.eye(12)
     expected = refitted_without(F, case.Y, case.weights, case.parts, penalty)
-    assert_allclose(ridge.left_out[samples.index], expected, rtol=0, atol=atol)
+    assert_allclose(ridge.left_out[samples.index], expected, rtol=atol, atol=atol)
     a, b = ridge_by_definition(F, case.Y, case.weights, penalty)
     found = case.kernel(case.X, samples.X) @ ridge.coef + ridge.intercept
     assert_allclose(found, F @ a + b, **EXACT)
