@@ -296,7 +296,35 @@ def test_many_systems_print_ranks_and_few_print_tiers(table):
     lines = str(compare_scores(pd.DataFrame(many))).splitlines()
     assert "ranks" in lines[1]
     assert " to " in lines[2][-8:]
+    found = compare_scores(pd.DataFrame(many))
+    last = found.rank_high[found.best_first[0, 0], 0]
+    assert f"The first by score may have any of the ranks 1 to {last}." in lines
     assert str(compare_scores(table)).splitlines()[2].endswith("A")
+    assert "The first" not in str(compare_scores(table))
+
+
+@pytest.mark.parametrize(
+    ("form", "options", "called"),
+    [
+        (lambda table: table, {}, "24 rows"),
+        (lambda table: table.rename_axis("Task"), {}, "24 tasks"),
+        (lambda table: table.rename_axis("dataset").reset_index(), {}, "24 datasets"),
+        (lambda table: long_of(table, "topic", "run"), {}, "24 topics"),
+        (long_of, {}, "24 queries"),
+        (lambda table: table.T.rename_axis("model").reset_index(), {}, "24 tasks"),
+        (lambda table: table.assign(task=list("ab") * 12), {"groups": "task"}, "2 tasks"),
+        (lambda table: table, {"groups": [1, 2, 3] * 8}, "3 groups"),
+        (lambda table: table.rename_axis("task")[:1], {}, "1 task,"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:rows are systems", "ignore:by score no pair")
+def test_rows_are_called_what_the_table_calls_them(form, options, called, table):
+    found = compare_scores(form(table), test="t", **options)
+    assert called in str(found).splitlines()[0] + ","
+    assert called.strip(",") in found.method_sentence()
+    pytest.importorskip("matplotlib")
+    row = called.split()[1].strip(",").replace("queries", "query").removesuffix("s")
+    assert f"<h2>{row.capitalize()} by {row}</h2>" in found.to_html()
 
 
 def test_pictures_and_the_page_take_measures_of_any_name(table):
