@@ -23,6 +23,7 @@ _MOST_RANKS = 200  # that differ, for which the distribution of signed ranks is 
 _CELLS = 2**18  # of queries times columns at once
 _MOST_STEPS = 200  # of Newton's method, which takes 5 to 20
 _MOST_ON_STEPS = 50  # finer ones change p-values by a few percent at most
+_ROWS = 8  # at once, where few columns pass the first ones
 _OFF_STEP = 1e-9  # of a step; what values on steps may be off
 _NEAR_0 = 0.01  # normal deviates below it take the series of what cancels there
 _MANY = 10_000  # queries, where t differs from a normal value in the next term alone
@@ -258,11 +259,19 @@ def sums_clump(sizes):
     if most others are small or near multiples of that one. Steps of which all sizes are
     multiples are no matter.
     """
-    least, clumped = 1.5 * common_step(sizes) + ROUNDING, np.zeros(sizes.shape[1])
+    least, clumps = (
+        1.5 * common_step(sizes) + ROUNDING,
+        np.zeros(sizes.shape[1], dtype=bool),
+    )
     for some in np.sort(sizes, axis=0)[:: -ceil(len(sizes) / _CANDIDATES)]:
-        turns = np.cos(np.pi * sizes / np.maximum(some, least))
-        np.maximum(clumped, np.abs(turns).prod(axis=0), out=clumped, where=some > least)
-    return clumped > _CLUMPED
+        left = np.flatnonzero((some > least) & ~clumps)
+        product = np.ones(len(left))
+        for rows in gen_batches(len(sizes), _ROWS):  # few columns are left after the first
+            turns = np.cos(sizes[rows][:, left] * (np.pi / some[left]))
+            product *= np.abs(turns).prod(axis=0)
+            left, product = left[product > _CLUMPED], product[product > _CLUMPED]
+        clumps[left] = True
+    return clumps
 
 
 def drawn_shares(sizes, total, n_resamples, random_state):
@@ -360,9 +369,13 @@ def common_step(sizes):
     """The step of which a column's sizes are multiples, the largest at most 50; or 0."""
     largest, step = sizes.max(axis=0), np.zeros(sizes.shape[1])
     for n_steps in range(_MOST_ON_STEPS, 0, -1):
-        steps = sizes * (n_steps / largest)
-        is_common = np.abs(steps - np.rint(steps)).max(axis=0) < _OFF_STEP
-        step[is_common] = largest[is_common] / n_steps
+        left = np.arange(sizes.shape[1])
+        for rows in gen_batches(len(sizes), _ROWS):
+            steps = sizes[rows][:, left] * (n_steps / largest[left])
+            left = left[np.abs(steps - np.rint(steps)).max(axis=0) < _OFF_STEP]
+            if not len(left):
+                break
+        step[left] = largest[left] / n_steps
     return step
 
 

@@ -64,7 +64,8 @@ class RunComparison:
         Values of each run, query by query.
 
     alpha : float
-        Level of the tests; intervals have the confidence level 1 - alpha.
+        Level of the tests; intervals have the confidence level 1 - alpha. With "max-t"
+        those of differences hold for all pairs of a measure at once.
 
     test, adjust : str
         The paired test, and the adjustment of its p-values for the number of pairs.
@@ -334,9 +335,11 @@ def compare_runs(
         How p-values of a measure are adjusted for the number of pairs.
 
         * "max-t" draws the queries of all runs together, moved to one mean, and looks how
-          often the largest statistic of a pair, Hall's t, is as large. The probability of
-          any false separation is about `alpha`, with few or skewed queries as well. It
-          takes the place of `test`, which finds the single p-values alone.
+          often the largest statistic of a pair is as large: the mean difference over its
+          standard error plus 5 / sqrt(n_queries) times the median error of all pairs. The
+          probability of any false separation is about `alpha` or less, with few or skewed
+          queries as well. It takes the place of `test`, which finds the single p-values
+          alone. Fewer than six queries separate nothing at .05.
         * "holm" is Holm's method. It has the same aim, and needs p-values that are right
           where they are smallest: with few or skewed queries those of many pairs are not.
         * "bh" is Benjamini and Hochberg's: of all separations the share `alpha` at most is
@@ -347,7 +350,8 @@ def compare_runs(
 
     alpha : float, default=0.05
         Level of the tests. The intervals have the confidence level ``1 - alpha``, each for
-        itself. Above 0 and below 1.
+        itself, but those of differences with "max-t" for all pairs at once: what they
+        separate the tests do, too. Above 0 and below 1.
 
     greater_is_better : bool, default=True
         Set it to False where the least mean is the best, as of seconds and errors.
@@ -393,11 +397,12 @@ def compare_runs(
     B. A. Carterette, "Multiple Testing in Statistical Analysis of Systems-Based Information
     Retrieval Experiments", ACM Transactions on Information Systems 30, 2012.
 
-    P. Hall, "On the Removal of Skewness by Transformation", Journal of the Royal
-    Statistical Society B 54, 1992.
-
     J. P. Romano and M. Wolf, "Exact and Approximate Stepdown Methods for Multiple
     Hypothesis Testing", Journal of the American Statistical Association 100, 2005.
+
+    V. G. Tusher, R. Tibshirani and G. Chu, "Significance Analysis of Microarrays Applied to
+    the Ionizing Radiation Response", Proceedings of the National Academy of Sciences 98,
+    2001, on standard errors to which a constant is added.
 
     Examples
     --------

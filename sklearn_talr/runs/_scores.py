@@ -106,7 +106,8 @@ def compare_scores(
     Returns
     -------
     comparison : RunComparison
-        It prints as tables. Rows of the table are its `queries`.
+        It prints as tables. Rows of the table are its `queries`, and are called what the
+        column or index of their names is, such as tasks.
 
     Raises
     ------
@@ -209,7 +210,7 @@ def _by_measure_and_system(scores, groups):
     if not isinstance(scores, pd.DataFrame) and hasattr(scores, "to_numpy"):
         names = getattr(scores, "columns", None)  # of polars
         scores = scores if names is None else {n: scores[n].to_numpy() for n in names}
-    frame = pd.DataFrame(scores)
+    frame = pd.DataFrame(scores).copy()  # in one piece, or pandas warns of many columns
     repeated = list(frame.columns[frame.columns.duplicated(keep=False)])
     if repeated:
         raise ValueError(

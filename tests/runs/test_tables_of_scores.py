@@ -2,6 +2,7 @@
 
 import io
 import os
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -301,6 +302,15 @@ def test_many_systems_print_ranks_and_few_print_tiers(table):
     assert f"The first by score may have any of the ranks 1 to {last}." in lines
     assert str(compare_scores(table)).splitlines()[2].endswith("A")
     assert "The first" not in str(compare_scores(table))
+
+
+def test_many_systems_of_a_file_raise_no_warning_of_pandas():
+    values = np.random.default_rng(0).normal(size=(12, 105))
+    table = pd.DataFrame(values).add_prefix("m").rename_axis("task")
+    read = pd.read_csv(io.StringIO(table.to_csv()), index_col="task")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert compare_scores(read, n_resamples=100).queries == list(map(str, range(12)))
 
 
 @pytest.mark.parametrize(
