@@ -33,7 +33,7 @@ TABLES = {
 }
 N_DRAWS = {2: 10_000, 5: 2000, 20: 2000, 100: 200}  # by number of systems
 MADE = "normal", "skewed", "zeros and ones", "nearly equal", "constant"
-N_DRAWS_OF_TWO = {5: 2000, 20: 2000, 60: 600, 100: 200}  # of max-t and of t with Holm
+N_DRAWS_OF_TWO = {5: 2000, 20: 2000, 60: 1000, 100: 500}  # of max-t and of t with Holm
 N_SAMPLES = 1000
 FIGURES = ["false", "right", "wrong", "n_draws"]
 

@@ -320,8 +320,9 @@ def of_rows(figure):
     names = list(dict.fromkeys(row["data"] for row in read(RESULTS / "tests.csv")))
     body = []
     for key in sorted(found, key=lambda key: (names.index(key[0]), key[1])):
-        pairs = [[found[key].get((n, method), "") for method in methods] for n in all_rows]
-        body.append([f"{key[0]}, {key[1]}", *map(" / ".join, pairs)])
+        pairs = [[found[key].get((n, method)) for method in methods] for n in all_rows]
+        cells = [" / ".join(pair) if all(pair) else "" for pair in pairs]
+        body.append([f"{key[0]}, {key[1]}", *cells])
     return [["scores, systems", *(f"{n} rows" for n in all_rows)], *body]
 
 
