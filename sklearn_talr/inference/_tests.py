@@ -564,11 +564,9 @@ def max_t(values, pairs, kinds, strata, n_resamples, random_state, alpha):
 
     reach : ndarray of shape (n_pairs,)
         Half the lengths of intervals of the differences of the first kind, which hold all
-        of them at once with probability 1 - alpha.
+        of them at once with probability 1 - alpha. Infinite where queries are too few.
     """
     error, _ = strata.standard_errors(kinds[0])
-    if strata.n_free < 1:
-        return np.ones((len(kinds), len(error))), np.full_like(error, np.nan)
     some = error[error > ROUNDING]
     added = ROUNDING
     if len(some):  # more of their median where queries are few
@@ -578,6 +576,8 @@ def max_t(values, pairs, kinds, strata, n_resamples, random_state, alpha):
     found = [_max_t(each, *samples, own) for each, own in zip(kinds, states)]
     largest, n_above = found[0][1], int(alpha * (n_resamples + 1)) or 1
     needed = np.partition(largest, -n_above)[-n_above] * (1 + _SINGLE)
+    if np.exp2(1.0 - strata.n) > alpha:  # equal signs in all queries would be no surprise
+        needed = np.inf
     reach = needed * (error + added)
     return np.stack([p_value for p_value, _ in found]), reach
 

@@ -339,7 +339,7 @@ def compare_runs(
           standard error plus 5 / sqrt(n_queries) times the median error of all pairs. The
           probability of any false separation is about `alpha` or less, with few or skewed
           queries as well. It takes the place of `test`, which finds the single p-values
-          alone. Fewer than six queries separate nothing at .05.
+          alone. Fewer than six queries separate nothing at .05; intervals are infinite.
         * "holm" is Holm's method. It has the same aim, and needs p-values that are right
           where they are smallest: with few or skewed queries those of many pairs are not.
         * "bh" is Benjamini and Hochberg's: of all separations the share `alpha` at most is

@@ -175,6 +175,7 @@ def test_no_p_value_is_below_that_of_equal_signs(n):
     values = np.arange(3) + np.random.default_rng(0).normal(0, 1e-3, (n, 3))
     least = max(1 / 2001, 2.0 ** (1 - n))
     assert (by_max_t(values)[0] == least).all()
+    assert np.isinf(by_max_t(values)[1]).all() == (least > 0.05)
     without_spread = np.tile(np.arange(3.0), (n, 1))
     assert (by_max_t(without_spread)[0] == least).all()
 
