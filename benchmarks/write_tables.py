@@ -266,7 +266,8 @@ def of_tests(methods, cell, is_pair):
         if (row["systems"] == "2") == is_pair:
             key = row["data"], int(row["systems"]), int(row["rows"])
             found.setdefault(key, {})[row["method"]] = cell(row)
-    # Tables in their order, then by numbers of systems and rows
+    # What has all methods: tables in their order, then by numbers of systems and rows
+    found = {key: cells for key, cells in found.items() if len(cells) > 2}
     names = list(dict.fromkeys(key[0] for key in found))
     body = []
     for key in sorted(found, key=lambda key: (names.index(key[0]), *key[1:])):
@@ -305,6 +306,34 @@ def tests_levels():
     figures = "wrong", "right"
     more = of_tests(bh, lambda row: " / ".join(share(row, f) for f in figures), False)
     return [[*one, other[1]] for one, other in zip(table, more)]
+
+
+def of_rows(figure):
+    """A line of each table and number of systems; max-t and t with Holm by rows."""
+    found, all_rows = {}, ("6", "9", "12", "25", "50", "200")
+    methods = "max-t", "t, holm"
+    for row in read(RESULTS / "tests.csv"):
+        if row["method"] in methods and row[figure]:
+            cells = found.setdefault((row["data"], int(row["systems"])), {})
+            cells[row["rows"], row["method"]] = share(row, figure)
+    # Published tables first, in the order of the others
+    names = list(dict.fromkeys(row["data"] for row in read(RESULTS / "tests.csv")))
+    body = []
+    for key in sorted(found, key=lambda key: (names.index(key[0]), key[1])):
+        pairs = [[found[key].get((n, method)) for method in methods] for n in all_rows]
+        cells = [" / ".join(pair) if all(pair) else "" for pair in pairs]
+        body.append([f"{key[0]}, {key[1]}", *cells])
+    return [["scores, systems", *(f"{n} rows" for n in all_rows)], *body]
+
+
+@table
+def tests_rows_false():
+    return of_rows("false")
+
+
+@table
+def tests_rows_right():
+    return of_rows("right")
 
 
 @table

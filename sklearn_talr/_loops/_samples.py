@@ -4,85 +4,64 @@ import numpy as np
 
 from ._compile import compiled
 
-# Single precision throughout: other constants would make all of it double
-_ZERO, _ONE, _TWO, _THREE = (np.float32(number) for number in range(4))
-_SIXTH = np.float32(1 / 6)
+_ZERO = np.float32(0)  # another constant would make all of it double
 
 
 @compiled
-def hall_statistics(moments, sizes, shift, least, statistic):
-    """Hall's t of samples, without its sign; -1 where a sample has no spread.
-
-    With t the mean over its standard error and a = sum of cubes / (sum of squares)^(3/2),
-    of deviations from the mean of the sample, it is
-    t + a (t^2 / 3 + 1 / 6) + a^2 t^3 / 27 (Hall, 1992).
+def moderated_statistics(sums, first, second, weights, added, statistic):
+    """Mean differences of pairs of systems over moderated standard errors, in samples.
 
     Parameters
     ----------
-    moments : ndarray of shape (n_strata, 3, n_pairs, n_samples), dtype float32
-        Sums of differences, of their squares and of their cubes over the queries of a
-        stratum that a sample has.
+    sums : ndarray of shape (n_strata, n_systems, n_samples), dtype float32
+        Sums of the values of a system over the queries of a stratum that a sample has.
 
-    sizes : ndarray of shape (n_strata,), dtype float32
-        Queries of each stratum.
+    first, second : ndarrays of shape (n_pairs,) of int
+        Systems of each pair.
 
-    shift : ndarray of shape (n_pairs,), dtype float32
-        Added to the sum of the differences of all queries.
+    weights : ndarray of shape (n_strata,), dtype float32
+        One over the number of queries of each stratum less 1.
 
-    least : float of single precision
-        Sum of squares above which there is spread.
+    added : float of single precision
+        Added to the root of the variance of a sum.
 
     statistic : ndarray of shape (n_pairs, n_samples), dtype float32
-        Receives the statistics.
+        Sums of squared differences, each times the number of queries of its stratum over
+        that less 1. The statistics, without their signs, take their place.
     """
-    sums = np.empty((4, statistic.shape[1]), dtype=np.float32)
+    total = np.empty(statistic.shape[1], dtype=np.float32)
     for pair in range(len(statistic)):
-        sums[:] = _ZERO
-        sums[0] += shift[pair]
-        for stratum in range(len(sizes)):
-            _add_stratum(moments[stratum, :, pair], sizes[stratum], sums)
-        _hall(sums, least, statistic[pair])
+        total[:] = _ZERO
+        for stratum in range(len(sums)):
+            of_stratum = sums[stratum]
+            one, other = of_stratum[first[pair]], of_stratum[second[pair]]
+            _add_stratum(one, other, weights[stratum], total, statistic[pair])
+        _moderate(total, added, statistic[pair])
 
 
 @compiled
-def _add_stratum(moments, size, sums):
-    """Add the queries of a stratum: their sum, variance, and centered squares and cubes."""
-    first, second, third = moments[0], moments[1], moments[2]
-    total, variance, squares, cubes = sums[0], sums[1], sums[2], sums[3]
-    unbiased = size / max(size - _ONE, _ONE)
-    for s in range(len(first)):
-        mean = first[s] / size
-        product = first[s] * mean
-        total[s] += first[s]
-        variance[s] += (second[s] - product) * unbiased
-        squares[s] += second[s] - product
-        cubes[s] += third[s] - (_THREE * second[s] - _TWO * product) * mean
+def _add_stratum(first, second, weight, total, squares):
+    """Add a stratum to the sum, and take its square off those about 0."""
+    for s in range(len(total)):
+        difference = first[s] - second[s]
+        total[s] += difference
+        squares[s] -= weight * difference * difference
 
 
 @compiled
-def _hall(sums, least, statistic):
-    total, variance, squares, cubes = sums[0], sums[1], sums[2], sums[3]
-    for s in range(len(statistic)):
-        has_spread = squares[s] > least
-        square = squares[s] if has_spread else _ONE
-        t = total[s] / np.sqrt(variance[s] if has_spread else _ONE)
-        skewness = cubes[s] / (square * np.sqrt(square))
-        tilt = skewness * t / _THREE
-        found = abs(t * (_ONE + tilt + tilt * tilt / _THREE) + skewness * _SIXTH)
-        statistic[s] = found if has_spread else -_ONE
+def _moderate(total, added, variance):
+    for s in range(len(total)):
+        variance[s] = abs(total[s]) / (np.sqrt(max(variance[s], _ZERO)) + added)
 
 
 @compiled
 def count_reached(statistic, needed, ends, largest, n_reached):
     """Count the samples whose largest statistic so far reaches what each pair needs.
 
-    Samples without the few queries in which two systems differ have no spread: they may
-    count against that pair, and tell nothing of others.
-
     Parameters
     ----------
     statistic : ndarray of shape (n_pairs, n_samples), dtype float32
-        As `hall_statistics` makes it, of pairs in ascending order of what they need.
+        Of pairs in ascending order of what they need.
 
     needed : ndarray of shape (n_pairs,), dtype float32
         What the largest statistic has to reach.
@@ -93,24 +72,26 @@ def count_reached(statistic, needed, ends, largest, n_reached):
     largest : ndarray of shape (n_samples,), dtype float32
         The largest statistic of each sample, which grows pair by pair.
 
-    n_reached : ndarray of shape (n_pairs, 3), dtype int64
-        To which the numbers of samples are added that reach it, that have no spread, and
-        that have none and do not reach it.
+    n_reached : ndarray of shape (n_pairs,), dtype int64
+        To which the number of samples is added that reach it.
     """
     n_seen = 0
     for pair in range(len(statistic)):
         for seen in range(n_seen, ends[pair]):
-            of_seen = statistic[seen]
-            for s in range(len(largest)):
-                largest[s] = max(largest[s], of_seen[s])
+            _raise(largest, statistic[seen])
         n_seen = ends[pair]
-        of_pair, least = statistic[pair], needed[pair]
-        n_reaching = n_lost = n_lost_below = 0
-        for s in range(len(largest)):
-            is_lost, is_reached = of_pair[s] < _ZERO, largest[s] >= least
-            n_reaching += is_reached
-            n_lost += is_lost
-            n_lost_below += is_lost and not is_reached
-        n_reached[pair, 0] += n_reaching
-        n_reached[pair, 1] += n_lost
-        n_reached[pair, 2] += n_lost_below
+        n_reached[pair] += _count(largest, needed[pair])
+
+
+@compiled
+def _raise(largest, values):
+    for s in range(len(largest)):
+        largest[s] = max(largest[s], values[s])
+
+
+@compiled
+def _count(values, least):
+    n = 0
+    for s in range(len(values)):
+        n += values[s] >= least
+    return n

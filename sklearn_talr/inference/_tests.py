@@ -23,11 +23,12 @@ _MOST_RANKS = 200  # that differ, for which the distribution of signed ranks is 
 _CELLS = 2**18  # of queries times columns at once
 _MOST_STEPS = 200  # of Newton's method, which takes 5 to 20
 _MOST_ON_STEPS = 50  # finer ones change p-values by a few percent at most
+_ROWS = 8  # at once, where few columns pass the first ones
 _OFF_STEP = 1e-9  # of a step; what values on steps may be off
 _NEAR_0 = 0.01  # normal deviates below it take the series of what cancels there
 _MANY = 10_000  # queries, where t differs from a normal value in the next term alone
-_MOST_PAIRS = 32  # whose samples are at hand at once
-_NO_SPREAD = 1e-5  # of the squares of all queries, in single precision
+_MOST_PAIRS = 128  # whose samples are at hand at once
+_MODERATION = 5  # times the median over the root of the number of queries, by simulation
 _SINGLE = 1e-5  # error of statistics in it, of their size
 _BETWEEN = Interval(Real, 0, 1, closed="neither")
 
@@ -200,11 +201,10 @@ def p_values(test, differences, strata, n_resamples, random_state):
                 n_patterns[column] = 2 ** len(each) if len(each) < _BITS else 0
         others = np.flatnonzero(~is_exact)
         p_value[others] = saddlepoint_shares(sizes[:, others], total[others])
-        seed = random_state.randint(2**31)
-        for column in others[sums_clump(sizes[:, others])]:
-            samples = n_resamples, np.random.RandomState(seed)
-            p_value[column] = drawn_share(sizes[:, column], total[column], *samples)
-            n_patterns[column] = n_resamples
+        others = others[sums_clump(sizes[:, others])]
+        samples = n_resamples, np.random.RandomState(random_state.randint(2**31))
+        p_value[others] = drawn_shares(sizes[:, others], total[others], *samples)
+        n_patterns[others] = n_resamples
     elif test == "wilcoxon":
         p_value, is_exact = signed_rank_p_values(differences)
     elif strata.n_free >= 1:
@@ -259,30 +259,45 @@ def sums_clump(sizes):
     if most others are small or near multiples of that one. Steps of which all sizes are
     multiples are no matter.
     """
-    least, clumped = 1.5 * common_step(sizes) + ROUNDING, np.zeros(sizes.shape[1])
+    least, clumps = (
+        1.5 * common_step(sizes) + ROUNDING,
+        np.zeros(sizes.shape[1], dtype=bool),
+    )
     for some in np.sort(sizes, axis=0)[:: -ceil(len(sizes) / _CANDIDATES)]:
-        turns = np.cos(np.pi * sizes / np.maximum(some, least))
-        np.maximum(clumped, np.abs(turns).prod(axis=0), out=clumped, where=some > least)
-    return clumped > _CLUMPED
+        left = np.flatnonzero((some > least) & ~clumps)
+        product = np.ones(len(left))
+        for rows in gen_batches(len(sizes), _ROWS):  # few columns are left after the first
+            turns = np.cos(sizes[rows][:, left] * (np.pi / some[left]))
+            product *= np.abs(turns).prod(axis=0)
+            left, product = left[product > _CLUMPED], product[product > _CLUMPED]
+        clumps[left] = True
+    return clumps
 
 
-def drawn_share(sizes, total, n_resamples, random_state):
-    """Share of patterns of signs whose sums reach a total above 0, by drawn patterns.
+def drawn_shares(sizes, total, n_resamples, random_state):
+    """Share of patterns of signs whose sums reach each total above 0, by drawn patterns.
 
     Signs are drawn with the odds exp(2 t size), by which sums have the total as their mean,
     and patterns are weighted by how much rarer they are in truth (importance sampling).
     """
-    sizes = np.sort(sizes[sizes > 0])
-    n, tolerance = len(sizes), ROUNDING * len(sizes)
-    t = _tilts(np.array([min(total, sizes.sum() - tolerance)]), sizes[:, None])
-    *_, log_mean = _cumulants(t, sizes[:, None])
-    share = 0.0
+    sizes = np.sort(sizes, axis=0)
+    n, all_plus, n_differing = (
+        len(sizes),
+        sizes.sum(axis=0),
+        np.count_nonzero(sizes, axis=0),
+    )
+    tolerance = ROUNDING * n_differing
+    t = _tilts(np.minimum(total, all_plus - tolerance), sizes)
+    *_, log_mean = _cumulants(t, sizes)
+    odds, share = 1 / (1 + np.exp(-2 * t * sizes)), np.zeros(len(total))
     for some in gen_batches(n_resamples, max(1, _CELLS // n)):
         drawn = random_state.random_sample((some.stop - some.start, n))
-        sums = np.where(drawn < 1 / (1 + np.exp(-2 * t * sizes)), sizes, -sizes).sum(axis=1)
-        weights = np.exp(log_mean - t * sums)[sums >= total - tolerance]
-        share += 2 * weights.sum() / n_resamples
-    return np.clip(share, np.exp2(1.0 - n), 1.0)
+        for column in range(len(total)):
+            sums = 2 * ((drawn < odds[:, column]) @ sizes[:, column]) - all_plus[column]
+            sums = sums[sums >= total[column] - tolerance[column]]
+            weights = np.exp(log_mean[column] - t[column] * sums)
+            share[column] += 2 * weights.sum() / n_resamples
+    return np.clip(share, np.exp2(1.0 - n_differing), 1.0)
 
 
 def saddlepoint_shares(sizes, total):
@@ -354,9 +369,13 @@ def common_step(sizes):
     """The step of which a column's sizes are multiples, the largest at most 50; or 0."""
     largest, step = sizes.max(axis=0), np.zeros(sizes.shape[1])
     for n_steps in range(_MOST_ON_STEPS, 0, -1):
-        steps = sizes * (n_steps / largest)
-        is_common = np.abs(steps - np.rint(steps)).max(axis=0) < _OFF_STEP
-        step[is_common] = largest[is_common] / n_steps
+        left = np.arange(sizes.shape[1])
+        for rows in gen_batches(len(sizes), _ROWS):
+            steps = sizes[rows][:, left] * (n_steps / largest[left])
+            left = left[np.abs(steps - np.rint(steps)).max(axis=0) < _OFF_STEP]
+            if not len(left):
+                break
+        step[left] = largest[left] / n_steps
     return step
 
 
@@ -509,20 +528,27 @@ def adjust_bh(p_value):
     return adjusted
 
 
-def max_t_p_values(values, strata, n_resamples, random_state):
+def max_t(values, pairs, kinds, strata, n_resamples, random_state, alpha):
     """Adjusted p-values by the largest statistic of all pairs in samples of queries.
 
     All pairs of systems see the same samples, in which every difference is 0 on average, so
-    what the pairs share needs no adjustment. The statistic is Hall's t: Student's would be
-    largest for the few pairs of skewed differences, and hide all others. Step-down: a
-    statistic is compared with the largest of those that are not above it (Romano and Wolf,
-    2005). Samples come in blocks, in bounded memory.
+    what the pairs share needs no adjustment. The statistic is the mean over its moderated
+    standard error: alone, small errors of nearly equal systems would make the largest
+    statistics, and hide all others. Step-down: a statistic is compared with the largest of
+    those that are not above it (Romano and Wolf, 2005). Samples come in blocks, in bounded
+    memory.
 
     Parameters
     ----------
-    values : list of ndarrays of shape (n_queries, n_pairs)
-        Differences that are judged; each kind is a family of its own. Samples are drawn of
-        the first.
+    values : ndarray of shape (n_queries, n_systems)
+        Samples are drawn of these.
+
+    pairs : two ndarrays of shape (n_pairs,) of int
+        First and second system of each pair.
+
+    kinds : list of ndarrays of shape (n_queries, n_pairs)
+        Differences that are judged; each kind is a family of its own. The first is that of
+        the values.
 
     strata : Strata
 
@@ -530,32 +556,53 @@ def max_t_p_values(values, strata, n_resamples, random_state):
 
     random_state : RandomState
 
+    alpha : float
+
     Returns
     -------
     p_value : ndarray of shape (n_kinds, n_pairs)
+
+    reach : ndarray of shape (n_pairs,)
+        Half the lengths of intervals of the differences of the first kind, which hold all
+        of them at once with probability 1 - alpha. Infinite where queries are too few.
     """
-    states = [*(deepcopy(random_state) for _ in values[1:]), random_state]
-    samples = values[0], strata, n_resamples
-    return np.stack([_max_t(each, *samples, own) for each, own in zip(values, states)])
+    error, _ = strata.standard_errors(kinds[0])
+    some = error[error > ROUNDING]
+    added = ROUNDING
+    if len(some):  # more of their median where queries are few
+        added = _MODERATION / np.sqrt(strata.n) * np.median(some)
+    states = [*(deepcopy(random_state) for _ in kinds[1:]), random_state]
+    samples = values, pairs, added, strata, n_resamples
+    found = [_max_t(each, *samples, own) for each, own in zip(kinds, states)]
+    largest, n_above = found[0][1], int(alpha * (n_resamples + 1)) or 1
+    needed = np.partition(largest, -n_above)[-n_above] * (1 + _SINGLE)
+    if np.exp2(1.0 - strata.n) > alpha:  # equal signs in all queries would be no surprise
+        needed = np.inf
+    reach = needed * (error + added)
+    return np.stack([p_value for p_value, _ in found]), reach
 
 
-def _max_t(judged, sampled, strata, n_resamples, random_state):
-    """Adjusted p-values of differences, by samples of some others."""
-    from .._loops._samples import count_reached
+def _max_t(judged, values, pairs, added, strata, n_resamples, random_state):
+    """Adjusted p-values of differences, and the largest statistic of each sample."""
+    from .._loops._samples import count_reached, moderated_statistics
 
-    given = [np.ones((len(rows), 1), np.float32) for rows in strata.rows]
-    mean, n_pairs = judged.mean(axis=0), judged.shape[1]
-    observed = [
-        _hall_statistics(given, judged[:, some], strata, mean[some])[:, 0]
-        for some in gen_batches(n_pairs, _MOST_PAIRS)
-    ]
-    observed = np.concatenate(observed)
-    # A mean without any spread is 0, or known exactly
-    known = np.where(np.abs(mean) > ROUNDING, np.inf, 0.0)
-    np.copyto(observed, known, where=observed < 0)
+    mean, (error, _) = judged.mean(axis=0), strata.standard_errors(judged)
+    observed = (np.abs(mean) / (error + added)).astype(np.float32)
+
+    # Values are centered, also to the middle of the systems, and have one size, for single
+    # precision; what is added is less in samples, as they vary less than means do
+    centered = strata.centered(values)
+    centered -= np.median(centered, axis=1, keepdims=True)
+    size = np.abs(centered).max(initial=0) or 1.0
+    centered /= size
+    unit = np.float32(added / size * strata.n * (strata.n_free / strata.n) ** 2)
+    unbiased = np.empty((strata.n, 1))
+    for rows in strata.rows:
+        unbiased[rows] = len(rows) / max(len(rows) - 1, 1)
+    weights = [unbiased[rows[0], 0] / len(rows) for rows in strata.rows]
 
     # From the least pair up, and those at once that are equal but for rounding
-    order = np.argsort(observed)
+    n_pairs, order = len(mean), np.argsort(observed)
     ranked = observed[order]
     rises = ranked[1:] > ranked[:-1] * np.float32(1 + _SINGLE)
     starts = np.flatnonzero(np.append(True, rises))
@@ -564,54 +611,29 @@ def _max_t(judged, sampled, strata, n_resamples, random_state):
     ends = np.repeat(starts + sizes, sizes)
     cuts = starts[np.append(True, np.diff(starts // _MOST_PAIRS) > 0)].tolist()
     blocks = list(map(slice, cuts, [*cuts[1:], n_pairs]))
-    width = 4 * len(strata.rows) * max(block.stop - block.start for block in blocks)
-    n_reached = np.zeros((n_pairs, 3), dtype=np.int64)
+    width = len(strata.rows) * values.shape[1]
+    width += max(block.stop - block.start for block in blocks)
+    n_reached, all_largest = np.zeros(n_pairs, dtype=np.int64), []
     for some in strata.samples(n_resamples, random_state, width):
-        samples = some.T.astype(np.float32, order="C")
-        counts = [samples[rows] for rows in strata.rows]
-        largest = np.zeros(samples.shape[1], dtype=np.float32)  # so far, in each sample
+        counts = some.T.astype(np.float32, order="C")
+        of_systems = centered.T.astype(np.float32)
+        sums = np.stack([of_systems[:, rows] @ counts[rows] for rows in strata.rows])
+        largest = np.zeros(counts.shape[1], dtype=np.float32)  # so far, in each sample
         for block in blocks:
-            of_block = sampled[:, order[block]]
-            drawn = _hall_statistics(counts, of_block, strata, 0.0 * of_block[0])
+            first, second = (side[order[block]] for side in pairs)
+            squares = (centered[:, first] - centered[:, second]) ** 2 * unbiased
+            statistic = squares.T.astype(np.float32) @ counts
+            moderated_statistics(sums, first, second, np.float32(weights), unit, statistic)
             tied = needed[block], ends[block] - block.start
-            count_reached(drawn, *tied, largest, n_reached[block])
-    reached, lost, lost_below = n_reached.T
-    found = (reached + np.where(lost < n_resamples, lost_below, 0) + 1) / (n_resamples + 1)
+            count_reached(statistic, *tied, largest, n_reached[block])
+        all_largest.append(largest)
 
-    # At least the p-value of each pair above; without spread the share of patterns of
-    # equal signs, by Bonferroni's method
-    above = np.maximum.accumulate(np.maximum.reduceat(found, starts)[::-1])[::-1]
+    # At least the p-value of each pair above, and that of equal signs in all queries
+    found = np.maximum.reduceat((n_reached + 1) / (n_resamples + 1), starts)
+    found = np.maximum.accumulate(found[::-1])[::-1]
     p_value = np.empty(n_pairs)
-    p_value[order] = np.maximum(found, np.repeat(np.append(above[1:], 0), sizes))
-    least = min(1.0, n_pairs * 2.0 ** (1 - strata.n))
-    p_value[observed == np.inf] = max(found[-1], least)
-    return p_value
-
-
-def _hall_statistics(counts, differences, strata, mean):
-    """Hall's t of samples, of queries that are moved to a mean of 0 and then by `mean`.
-
-    Differences are made of one size, for single precision. `counts` tell, stratum by
-    stratum, how often each sample has each query, (n_queries, n_samples). The result has
-    shape (n_pairs, n_samples); -1 stands where a sample has no spread.
-    """
-    from .._loops._samples import hall_statistics
-
-    centered = strata.centered(differences)
-    size = np.sqrt((centered**2).mean(axis=0))
-    size[size <= ROUNDING] = np.inf
-    n_pairs, n_samples = len(size), counts[0].shape[1]
-    moments = np.empty((len(strata.rows), 3, n_pairs, n_samples), dtype=np.float32)
-    for power in range(3):
-        of_power = ((centered / size) ** (power + 1)).T.astype(np.float32)
-        for rows, drawn, found in zip(strata.rows, counts, moments[:, power]):
-            np.matmul(of_power[:, rows], drawn, out=found)
-    sizes = np.array([len(rows) for rows in strata.rows], dtype=np.float32)
-    shift = (mean / size * strata.n).astype(np.float32)
-    statistic = np.empty((n_pairs, n_samples), dtype=np.float32)
-    least = np.float32(_NO_SPREAD * strata.n)
-    hall_statistics(moments, sizes, shift, least, statistic)
-    return statistic
+    p_value[order] = np.maximum(np.repeat(found, sizes), np.exp2(1.0 - strata.n))
+    return p_value, np.concatenate(all_largest)
 
 
 def smallest_p_value(test, differences, n_resamples):

@@ -18,7 +18,7 @@ from ..inference._tests import (
     TESTS,
     adjust_bh,
     adjust_holm,
-    max_t_p_values,
+    max_t,
     p_values,
     smallest_p_value,
     tiers,
@@ -64,7 +64,8 @@ class RunComparison:
         Values of each run, query by query.
 
     alpha : float
-        Level of the tests; intervals have the confidence level 1 - alpha.
+        Level of the tests; intervals have the confidence level 1 - alpha. With "max-t"
+        those of differences hold for all pairs of a measure at once.
 
     test, adjust : str
         The paired test, and the adjustment of its p-values for the number of pairs.
@@ -272,7 +273,8 @@ class RunComparison:
             the level, what was done about ties if there are any, that the least mean is the
             best if it is, and the version.
         """
-        queries, n_pairs = number_of_queries(self.queries), len(self.pairs)
+        rows, n_pairs = self.evaluations[0].rows, len(self.pairs)
+        queries = number_of_queries(self.queries, rows)
         n_samples, test = self.n_resamples.max(), self.test
         named = {
             "t": "by paired t-tests",
@@ -285,7 +287,7 @@ class RunComparison:
         elif test == "randomization" and (self.n_resamples[~self.is_exact] > 0).any():
             named = "by randomization tests (saddlepoint approximation, drawn patterns)"
         if n_pairs > 1 and self.adjust == "max-t":
-            named = "by the step-down maximum of Hall's t statistic over samples of queries"
+            named = f"by the step-down maximum of moderated t over samples of {rows}"
         elif n_pairs > 1:
             named += f" with {NAMES_OF_ADJUSTMENTS[self.adjust]}'s adjustment"
         pairs = f" for all {n_pairs} pairs of a measure" if n_pairs > 1 else ""
@@ -333,9 +335,11 @@ def compare_runs(
         How p-values of a measure are adjusted for the number of pairs.
 
         * "max-t" draws the queries of all runs together, moved to one mean, and looks how
-          often the largest statistic of a pair, Hall's t, is as large. The probability of
-          any false separation is about `alpha`, with few or skewed queries as well. It
-          takes the place of `test`, which finds the single p-values alone.
+          often the largest statistic of a pair is as large: the mean difference over its
+          standard error plus 5 / sqrt(n_queries) times the median error of all pairs. The
+          probability of any false separation is about `alpha` or less, with few or skewed
+          queries as well. It takes the place of `test`, which finds the single p-values
+          alone. Fewer than six queries separate nothing at .05; intervals are infinite.
         * "holm" is Holm's method. It has the same aim, and needs p-values that are right
           where they are smallest: with few or skewed queries those of many pairs are not.
         * "bh" is Benjamini and Hochberg's: of all separations the share `alpha` at most is
@@ -346,7 +350,8 @@ def compare_runs(
 
     alpha : float, default=0.05
         Level of the tests. The intervals have the confidence level ``1 - alpha``, each for
-        itself. Above 0 and below 1.
+        itself, but those of differences with "max-t" for all pairs at once: what they
+        separate the tests do, too. Above 0 and below 1.
 
     greater_is_better : bool, default=True
         Set it to False where the least mean is the best, as of seconds and errors.
@@ -392,11 +397,12 @@ def compare_runs(
     B. A. Carterette, "Multiple Testing in Statistical Analysis of Systems-Based Information
     Retrieval Experiments", ACM Transactions on Information Systems 30, 2012.
 
-    P. Hall, "On the Removal of Skewness by Transformation", Journal of the Royal
-    Statistical Society B 54, 1992.
-
     J. P. Romano and M. Wolf, "Exact and Approximate Stepdown Methods for Multiple
     Hypothesis Testing", Journal of the American Statistical Association 100, 2005.
+
+    V. G. Tusher, R. Tibshirani and G. Chu, "Significance Analysis of Microarrays Applied to
+    the Ionizing Radiation Response", Proceedings of the National Academy of Sciences 98,
+    2001, on standard errors to which a constant is added.
 
     Examples
     --------
@@ -471,10 +477,16 @@ def compare_evaluations(
         # p-values alone, among all pairs, and in the most adverse order of ties
         p_value, n_patterns, is_exact = tested(differences)
         if adjust == "max-t" and len(pairs) > 1:
+            least = max(1 / (n_resamples + 1), 2.0 ** (1 - strata.n))
             samples = strata, n_resamples, np.random.RandomState(seed)
-            least = 1 / (n_resamples + 1)
-            adjusted = max_t_p_values(kinds, *samples)[[0, -1]].T
+            adjusted, reach = max_t(expected, (first, second), kinds, *samples, alpha)
+            adjusted, low, high = (
+                adjusted[[0, -1]].T,
+                difference - reach,
+                difference + reach,
+            )
         else:
+            low, high = interval(expected, symmetric=True, pairs=(first, second))
             adverse_p_value = tested(adverse)[0] if len(kinds) > 1 else p_value.copy()
             # Before the adjustment: else a run that falls behind would help the others.
             adverse_p_value[turns] = 1.0
@@ -482,7 +494,7 @@ def compare_evaluations(
             least = smallest_p_value(test, differences, n_resamples)
             family = np.stack([p_value, adverse_p_value], axis=1)
             adjusted = adjust_bh(family) if adjust == "bh" else adjust_holm(family)
-        settings = adjust, alpha, len(pairs), least, n_resamples
+        settings = evaluations[0].rows, adjust, alpha, len(pairs), least, n_resamples
         _warn_if_none_can_be_separated(measure, *settings)
         adjusted[turns, 1] = 1.0
         adjusted[np.isnan(p_value)] = np.nan
@@ -500,7 +512,6 @@ def compare_evaluations(
             effect_size[is_same] = np.copysign(np.inf, difference[is_same])
 
         means_low, means_high = interval(expected)
-        low, high = interval(expected, symmetric=True, pairs=(first, second))
         # Which runs are separated, and from how many that are better and worse
         separated = np.zeros((len(names), len(names)), dtype=bool)
         separated[first, second] = separated[second, first] = adjusted[:, 0] <= alpha
@@ -577,17 +588,17 @@ def _check_evaluations(evaluations):
             )
 
 
-def _warn_if_none_can_be_separated(measure, adjust, alpha, n_pairs, least, n_samples):
+def _warn_if_none_can_be_separated(measure, rows, adjust, alpha, n_pairs, least, n_samples):
     """Warn if even the least p-value, after its adjustment, would be above alpha."""
     n_times = n_pairs if adjust == "holm" else 1
     if least * n_times <= alpha:
         return
-    advice = "take more queries, or test='t', which has no least p-value"
+    advice = f"take more {rows}, or test='t', which has no least p-value"
     if least == 1 / (n_samples + 1):
         advice = f"take n_resamples={ceil(n_times / alpha)} or more"
     times = f", which Holm's method multiplies by {n_pairs} pairs" if n_times > 1 else ""
     warn_caller(
         f"by {measure} no pair can be separated at alpha={alpha:g}: the least p-value that "
-        f"these queries and settings can give is {least:.2g}{times}. To separate any, "
+        f"these {rows} and settings can give is {least:.2g}{times}. To separate any, "
         f"{advice}.",
     )

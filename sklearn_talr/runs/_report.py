@@ -11,7 +11,7 @@ from io import StringIO
 
 import numpy as np
 
-from ._text import MOST_IN_TIERS, READING, has_ties, p_value_text, printable
+from ._text import MOST_IN_TIERS, READING, has_ties, one_of_rows, p_value_text, printable
 
 _NOT_SHOWN = ["p_value", "ties_decide"]  # of pairs, beside the adjusted one and the ends
 _BY_TIES = ["worst", "best", "lowest", "highest", "undecided", "adverse_p_value"]
@@ -68,6 +68,7 @@ def html_report(comparison):
         many=many,
         reading=READING[many],
         has_ties=has_ties(comparison),
+        row=one_of_rows(comparison.evaluations[0].rows),
         sections=sections,
         values=pd.DataFrame(values).to_json(orient="values", double_precision=6),
         style=style,

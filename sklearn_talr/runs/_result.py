@@ -41,6 +41,9 @@ class RunEvaluation:
         Variance of each value over orders of tied documents, if `n_orders` of
         :func:`evaluate_run` were drawn.
 
+    rows : str, default="queries"
+        What the queries are called, as "tasks" of a leaderboard.
+
     Examples
     --------
     >>> from sklearn_talr.runs import evaluate_run
@@ -65,6 +68,7 @@ class RunEvaluation:
     best: np.ndarray
     trec_eval: np.ndarray
     tie_variance: np.ndarray = None
+    rows: str = "queries"
 
     @property
     def means(self) -> dict[str, dict[str, float]]:
@@ -220,7 +224,7 @@ class RunEvaluation:
         rows = [["", *_COLUMNS, "moved"]]
         for measure, values in self.to_dict().items():
             rows.append([measure, *(shown(*cell) for cell in values.items())])
-        return f"{self.name}: {number_of_queries(self.queries)}\n{aligned(rows)}"
+        return f"{self.name}: {number_of_queries(self.queries, self.rows)}\n{aligned(rows)}"
 
     def __repr__(self) -> str:
         return str(self)

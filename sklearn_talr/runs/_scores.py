@@ -14,6 +14,9 @@ from ._data import QUERY, one_of, without_splits
 from ._result import RunEvaluation, import_pandas
 
 _QUERY = *QUERY, "query", "topic", "task", "task_name", "dataset"
+_CALLED = {"topic": "topics", "dataset": "datasets"}
+_CALLED |= dict.fromkeys(("task", "task_name"), "tasks")
+_CALLED |= dict.fromkeys((*QUERY, "query"), "queries")
 _SYSTEM = "system", "run", "model", "model_name", "name"
 _ROWS_ARE_SYSTEMS = "system", "model", "model_name"
 _VALUE = "value", "score", "main_score"
@@ -103,7 +106,8 @@ def compare_scores(
     Returns
     -------
     comparison : RunComparison
-        It prints as tables. Rows of the table are its `queries`.
+        It prints as tables. Rows of the table are its `queries`, and are called what the
+        column or index of their names is, such as tasks.
 
     Raises
     ------
@@ -180,6 +184,8 @@ def evaluations_of_scores(scores, missing, groups=None, stratify=None):
     frame = pd.DataFrame(values, frame.index, frame.columns)[kept]
     if stratify is not None:
         stratify = pd.Series(np.asarray(stratify)[kept], frame.index)
+    name = frame.index.name if groups is None else getattr(groups, "name", None)
+    rows = _CALLED.get(_plain(name), "rows" if groups is None else "groups")
     if groups is not None:
         groups = np.asarray(groups)[kept]
         frame = frame.groupby(groups, sort=False).mean()
@@ -193,7 +199,7 @@ def evaluations_of_scores(scores, missing, groups=None, stratify=None):
     for system in frame.columns.unique(1):
         values = frame.xs(system, axis=1, level=1).to_numpy()
         columns = list(map(str, measures)), queries, *[values] * 4
-        evaluations.append(RunEvaluation(str(system), *columns))
+        evaluations.append(RunEvaluation(str(system), *columns, rows=rows))
     return evaluations, stratify
 
 
@@ -204,7 +210,7 @@ def _by_measure_and_system(scores, groups):
     if not isinstance(scores, pd.DataFrame) and hasattr(scores, "to_numpy"):
         names = getattr(scores, "columns", None)  # of polars
         scores = scores if names is None else {n: scores[n].to_numpy() for n in names}
-    frame = pd.DataFrame(scores)
+    frame = pd.DataFrame(scores).copy()  # in one piece, or pandas warns of many columns
     repeated = list(frame.columns[frame.columns.duplicated(keep=False)])
     if repeated:
         raise ValueError(
@@ -262,7 +268,7 @@ def _by_measure_and_system(scores, groups):
             f"scores.set_index({system!r}).T."
         )
     if has_names:
-        frame = frame.set_index(system).T
+        frame = frame.set_index(system).T.rename_axis("task")
         warn_caller(
             f"rows are systems, as the column {system!r} says: the table is turned. Its "
             f"tasks are {', '.join(map(str, frame.index))}; leave out what is no score."

@@ -53,9 +53,14 @@ def p_value_text(p_value):
     return f"<{_LEAST_P_VALUE:.4f}" if is_less else f"{p_value:.4f}"
 
 
-def number_of_queries(queries):
-    """How many queries there are, in words."""
-    return f"{len(queries)} quer{'y' if len(queries) == 1 else 'ies'}"
+def number_of_queries(queries, rows="queries"):
+    """How many queries there are, in words; `rows` is what they are called."""
+    return f"{len(queries)} {one_of_rows(rows) if len(queries) == 1 else rows}"
+
+
+def one_of_rows(rows):
+    """The word for one of them."""
+    return "query" if rows == "queries" else rows.removesuffix("s")
 
 
 def neutral(cell):
@@ -128,7 +133,7 @@ def comparison_text(comparison):
     """Tables for people: of a pair, or of the tiers of several runs."""
     runs, pairs = comparison_records(comparison)
     n_pairs, many = len(comparison.pairs), len(comparison.names) > MOST_IN_TIERS
-    queries = number_of_queries(comparison.queries)
+    queries = number_of_queries(comparison.queries, comparison.evaluations[0].rows)
     interval = f"{100 * (1 - comparison.alpha):g}% interval"
     for row in runs:
         row["run"] = printable(row["run"])
@@ -160,6 +165,10 @@ def comparison_text(comparison):
             columns |= {"worst": "{worst:.4f}", "best": "{best:.4f}"}
         columns |= {"ranks": "{rank_low} to {rank_high}"} if many else {"tiers": "{tiers}"}
         parts.append(f"{measure}, {queries}\n{_table(of_measure, columns)}")
+
+        if many:
+            last = of_measure[0]["rank_high"]
+            reading.append(f"The first by {measure} may have any of the ranks 1 to {last}.")
 
         # Differences of the pairs, the surest first
         of_measure = [row for row in pairs if row["measure"] == measure]

@@ -1,7 +1,7 @@
 """Adjusted p-values and tiers against slow definitions."""
 
 import tracemalloc
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from sklearn_talr.inference._means import make_strata
 from sklearn_talr.inference._tests import (
     adjust_bh,
     adjust_holm,
-    max_t_p_values,
+    max_t,
     p_values,
     tiers,
 )
@@ -54,54 +54,59 @@ def test_benjamini_and_hochbergs_adjustment(p_values):
     assert np.isnan(adjust_bh(column)[-1, 0])
 
 
-def slow_hall(values, labels):
-    """Hall's t of the mean of one column, its strata one at a time."""
+def slow_error(values, labels):
+    """Standard error of the mean of each column, its strata one at a time."""
     groups = [values[labels == label] for label in np.unique(labels)]
-    variance = sum(len(group) * group.var(ddof=1) for group in groups)
-    squares = sum(((group - group.mean()) ** 2).sum() for group in groups)
-    cubes = sum(((group - group.mean()) ** 3).sum() for group in groups)
-    t, a = values.sum() / np.sqrt(variance), cubes / squares**1.5
-    return abs(t + a * (t**2 / 3 + 1 / 6) + a**2 * t**3 / 27)
+    variance = sum(len(group) * group.var(axis=0, ddof=1) for group in groups)
+    return np.sqrt(variance) / len(values)
 
 
-def slow_max_t(differences, labels, n_samples, seed):
-    """One sample, one pair and one set of pairs at a time."""
-    rng = np.random.default_rng(seed)
+def slow_max_t(kind, differences, labels, n_samples, seed):
+    """One sample and one set of pairs at a time, and the intervals' halves at .05."""
+    rng, n = np.random.default_rng(seed), len(differences)
     groups = [np.flatnonzero(labels == label) for label in np.unique(labels)]
-    rows = np.concatenate(groups)
-    means = [np.tile(differences[group].mean(axis=0), (len(group), 1)) for group in groups]
-    centered, labels = differences[rows] - np.concatenate(means), labels[rows]
+    error = slow_error(differences, labels)
+    added = 5 / np.sqrt(n) * np.median(error[error > 0])
     drawn = []
     for _ in range(n_samples):
-        sample = [
-            rng.choice(np.flatnonzero(labels == label), (labels == label).sum())
-            for label in np.unique(labels)
-        ]
-        sample = np.concatenate(sample)
-        drawn.append([slow_hall(column, labels[sample]) for column in centered[sample].T])
-    observed = np.array([slow_hall(column, labels) for column in differences[rows].T])
+        samples = [(group, rng.choice(group, len(group))) for group in groups]
+        means = [differences[group].mean(axis=0) for group in groups]
+        centered = [differences[sample] - mean for (_, sample), mean in zip(samples, means)]
+        centered = np.concatenate(centered)
+        of_rows = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
+        shrunk = added * ((n - len(groups)) / n) ** 2
+        errors = slow_error(centered, of_rows)
+        drawn.append(np.abs(centered.mean(axis=0)) / (errors + shrunk))
     drawn = np.array(drawn)
-    adjusted, largest = np.empty(len(observed)), 0.0
+    observed = np.abs(kind.mean(axis=0)) / (slow_error(kind, labels) + added)
+    adjusted, largest = np.empty(len(observed)), 2.0 ** (1 - n)
     for pair in np.argsort(-observed):  # each among those that are not above it
-        among = drawn[:, observed <= observed[pair]].max(axis=1)
+        among = drawn[:, observed <= observed[pair] + 1e-9].max(axis=1)
         largest = max(largest, np.mean(among >= observed[pair]))
         adjusted[pair] = largest
-    return adjusted
+    return adjusted, np.quantile(drawn.max(axis=1), 0.95) * (error + added)
+
+
+def by_max_t(values, n_samples=2000, labels=None, kinds=(), seed=0):
+    """Adjusted p-values of all pairs of columns, and of other kinds, and the reach."""
+    first, second = np.transpose(list(combinations(range(values.shape[1]), 2)))
+    differences = values[:, first] - values[:, second]
+    kinds = [differences, *(differences * factor for factor in kinds)]
+    samples = make_strata(labels, len(values)), n_samples, np.random.RandomState(seed)
+    return *max_t(values, (first, second), kinds, *samples, 0.05), kinds
 
 
 @pytest.mark.parametrize("n_strata", [1, 3])
 def test_max_t_is_that_of_a_slow_bootstrap(n_strata):
-    rng = np.random.default_rng(0)
-    values = rng.gamma(1, size=(24, 4)) + np.array([0, 0.1, 0.2, 0.9])
-    first, second = np.transpose(list(combinations(range(4), 2)))
-    differences = values[:, first] - values[:, second]
-    labels = np.arange(24) % n_strata
-    kinds, strata = [differences, differences / 2], make_strata(labels, 24)
-    found = max_t_p_values(kinds, strata, 20_000, np.random.RandomState(0))
-    wanted = slow_max_t(differences, labels, 1500, 1)
-    assert_allclose(found[0], wanted, atol=0.04)
-    assert_allclose(found[1], wanted, atol=0.04)  # scale plays no part
-    assert wanted.min() < 0.1 < 0.5 < wanted.max()
+    rng, labels = np.random.default_rng(0), np.arange(24) % n_strata
+    values = rng.gamma(1, size=(24, 4)) * [1, 1, 2, 1] + [0, 0.1, 0.2, 0.9]
+    values = 1e3 * values + rng.normal(0, 1e6, (24, 1))  # queries differ more than systems
+    found, reach, kinds = by_max_t(values, 20_000, labels, [0.5])
+    for of_kind, kind in zip(found, kinds):
+        p_value, wanted = slow_max_t(kind, kinds[0], labels, 4000, 1)
+        assert_allclose(of_kind, p_value, atol=0.03)
+        assert_allclose(reach, wanted, rtol=0.03)
+    assert found[0].min() < 0.05 < 0.5 < found[0].max()
 
 
 @pytest.mark.parametrize("n_systems", [4, 12])
@@ -111,76 +116,122 @@ def test_max_t_does_not_depend_on_the_order_of_systems(n_systems):
     for seed in range(40):
         rng = np.random.default_rng(seed)
         values = rng.integers(0, 2, (rng.integers(3, 9), n_systems)).astype(float)
-        strata, found = make_strata(None, len(values)), []
+        found = []
         for order in (np.arange(n_systems), rng.permutation(n_systems)):
-            differences = values[:, order[first]] - values[:, order[second]]
-            samples = strata, 200, np.random.RandomState(0)
             adjusted = np.zeros((n_systems, n_systems))
-            p_value = max_t_p_values([differences], *samples)[0]
-            adjusted[order[first], order[second]] = p_value
+            adjusted[order[first], order[second]] = by_max_t(values[:, order], 200)[0][0]
             found.append(np.maximum(adjusted, adjusted.T))
         assert_allclose(*found, rtol=1e-12)
 
 
 def test_many_rows_are_compared_in_bounded_memory():
-    differences = np.random.default_rng(0).normal(size=(20_000, 3))
+    values = np.random.default_rng(0).normal(size=(20_000, 3))
     tracemalloc.start()
-    samples = make_strata(None, 20_000), 5_000, np.random.RandomState(0)
-    max_t_p_values([differences], *samples)
+    by_max_t(values, 5000)
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert most < 300e6
 
 
-@pytest.mark.slow
-def test_max_t_holds_its_level_where_holms_method_does_not(trec_8):
-    """Twenty systems of one mean in 25 skewed queries of TREC-8."""
-    rng, random_state = np.random.default_rng(0), np.random.RandomState(0)
-    first, second = np.transpose(list(combinations(range(20), 2)))
-    strata, n_false = make_strata(None, 25), np.zeros(2)
-    for _ in range(800):
-        systems = trec_8[:, rng.choice(129, 20, replace=False)]
-        values = (systems - systems.mean(axis=0))[rng.integers(50, size=25)]
-        differences = values[:, first] - values[:, second]
-        p_value, *_ = p_values("randomization", differences, strata, 1000, random_state)
-        by_max_t = max_t_p_values([differences], strata, 1000, random_state)
-        by_holm = adjust_holm(p_value[:, None])
-        n_false += [(each <= 0.05).any() for each in (by_max_t, by_holm)]
-    by_max_t, by_holm = n_false / 800
-    assert 0.02 < by_max_t < 0.08
-    assert 0.1 < by_holm < 0.2
+@pytest.mark.parametrize("step", [1e-9, 0.5, 2])
+@pytest.mark.parametrize("seed", range(3))
+def test_what_an_interval_separates_the_test_does(seed, step):
+    """Steps separate some pairs more: those of which the interval reaches 0."""
+    values = np.random.default_rng(seed).normal(np.arange(8) / 2, size=(40, 8))
+    (p_value,), reach, (differences,) = by_max_t(np.round(values / step) * step)
+    leaves_out_0 = np.abs(differences.mean(axis=0)) > reach
+    assert leaves_out_0.any()
+    assert (p_value[leaves_out_0] <= 0.05).all()
+    first = np.argmin(p_value)  # of one step, which all have
+    assert leaves_out_0[first] == (p_value[first] <= 0.05)
 
 
-def test_max_t_of_equal_systems_and_of_one_query_that_differs():
-    """Samples without that query have no spread, and must not hide the other pair."""
+def test_few_tasks_separate_models_that_lead_in_each():
+    quality = np.array([0.55, 0.57, 0.62, 0.63, 0.63, 0.42, 0.40, 0.1])
+    first, second = np.transpose(list(combinations(range(8), 2)))
+    is_large = np.abs(quality[first] - quality[second]) > 0.125
+    for seed, n in product(range(5), (6, 9)):
+        rng = np.random.default_rng(seed)
+        values = quality + rng.normal(0, 0.08, (n, 1)) + rng.normal(0, 0.03, (n, 8))
+        p_value = by_max_t(values)[0][0]
+        assert (p_value[is_large] <= 0.05).all()
+        assert p_value[(first == 3) & (second == 4)] > 0.05  # of one quality
+
+
+def test_nearly_equal_systems_hide_nothing():
+    """They differ in one query, so samples without it have no spread."""
     values = np.random.default_rng(0).normal(size=(30, 3))
     values[:, 0] += 3
     values[:, 2] = values[:, 1]
-    differences = values[:, [0, 0, 1]] - values[:, [1, 2, 2]]
-    strata = make_strata(None, 30)
-
-    def found():
-        samples = strata, 2000, np.random.RandomState(0)
-        return max_t_p_values([differences], *samples)[0]
-
-    assert (found() == [1 / 2001, 1 / 2001, 1]).all()
-    differences[3, 2] = 0.5
-    assert (found()[:2] == 1 / 2001).all()
-    assert found()[2] > 0.35
-    differences[:, 2] = 0.5  # known exactly
-    assert (found() == 1 / 2001).all()
+    assert (by_max_t(values)[0] == [1 / 2001, 1 / 2001, 1]).all()
+    values[3, 2] += 0.5
+    p_value = by_max_t(values)[0][0]
+    assert (p_value[:2] == 1 / 2001).all()
+    assert p_value[2] > 0.35
 
 
-def test_max_t_of_a_mean_without_spread_in_few_queries():
-    """All signs are equal by chance in 2 of 2**n patterns, in any of the pairs."""
+@pytest.mark.parametrize("n", [1, 2, 5, 6, 14])
+def test_no_p_value_is_below_that_of_equal_signs(n):
+    values = np.arange(3) + np.random.default_rng(0).normal(0, 1e-3, (n, 3))
+    least = max(1 / 2001, 2.0 ** (1 - n))
+    assert (by_max_t(values)[0] == least).all()
+    assert np.isinf(by_max_t(values)[1]).all() == (least > 0.05)
+    without_spread = np.tile(np.arange(3.0), (n, 1))
+    assert (by_max_t(without_spread)[0] == least).all()
+
+
+def separated(values, random_state):
+    """What max-t and t with Holm's method separate, of all pairs."""
+    seed = random_state.randint(2**31)
+    (p_value,), _, (differences,) = by_max_t(values, 999, seed=seed)
+    by_t = p_values("t", differences, make_strata(None, len(values)), 999, None)[0]
+    return p_value <= 0.05, adjust_holm(by_t[:, None])[:, 0] <= 0.05
+
+
+def share_of_draws(scores, n_systems, n_rows, n_draws=800):
+    """How often any of equal means is separated; the standard error of .05 is .008."""
+    rng, random_state = np.random.default_rng(0), np.random.RandomState(0)
+    n_false = np.zeros(2)
+    for _ in range(n_draws):
+        systems = scores[:, rng.choice(scores.shape[1], n_systems, replace=False)]
+        values = (systems - systems.mean(axis=0))[rng.integers(len(scores), size=n_rows)]
+        n_false += [found.any() for found in separated(values, random_state)]
+    return n_false / n_draws
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_rows", [12, 25])
+def test_max_t_holds_its_level_where_holms_method_does_not(trec_8, n_rows):
+    """Twenty systems of one mean in skewed queries of TREC-8."""
+    by_max_t, by_t = share_of_draws(trec_8, 20, n_rows)
+    assert 0.015 < by_max_t < 0.05 + 2 * 0.008
+    assert by_t > 0.1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_rows", [6, 12, 50])
+def test_max_t_holds_its_level_with_skewed_systems(n_rows):
+    """Some of them are constant, and some nearly equal."""
     rng = np.random.default_rng(0)
-    for n, n_pairs, p_value in [(10, 45, 45 / 2**9), (6, 45, 1), (10, 1, 1 / 2**9)]:
-        differences = rng.normal(size=(n, n_pairs))
-        differences[:, 0] = -0.5
-        samples = make_strata(None, n), 2000, np.random.RandomState(0)
-        found = max_t_p_values([differences], *samples)[0]
-        assert found[0] == pytest.approx(p_value)
-        assert n_pairs == 1 or found[1:].min() < 0.9  # others are as they were
+    scores = rng.gamma(0.5, size=(10_000, 20)) * np.exp(rng.normal(0, 0.5, 20))
+    is_copied = rng.random((10_000, 4)) > 0.05
+    scores[:, 4:8] = np.where(is_copied, scores[:, 8:12], scores[:, 4:8])
+    scores[:, :4] = 0.5
+    by_max_t, by_t = share_of_draws(scores, 10, n_rows)
+    assert by_max_t < 0.05 + 2 * 0.008
+    assert by_t > 0.05 + 2 * 0.008
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n_systems", "n_rows"), [(5, 9), (20, 9), (20, 25), (60, 50)])
+def test_max_t_finds_more_than_t_with_holms_method(trec_8, n_systems, n_rows):
+    rng, random_state = np.random.default_rng(0), np.random.RandomState(0)
+    n_separated = np.zeros(2)
+    for _ in range(60):
+        systems = trec_8[:, rng.choice(129, n_systems, replace=False)]
+        values = systems[rng.integers(50, size=n_rows)]
+        n_separated += [found.sum() for found in separated(values, random_state)]
+    assert n_separated[0] > 1.02 * n_separated[1]
 
 
 @settings(deadline=None)

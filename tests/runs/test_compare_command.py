@@ -90,11 +90,11 @@ def test_a_table_of_scores_needs_no_judgments(form, tmp_path, capsys):
     assert "1 cell is missing" in capsys.readouterr().err
     assert main(["compare", path, "--missing", "drop"]) == 0
     printed = capsys.readouterr()
-    assert "19 queries" in printed.out
+    assert "19 tasks" in printed.out
     assert printed.err.startswith("sklearn-talr-runs: warning: 1 of 20 rows have")
     getattr(table.fillna(0).assign(kind=table.index // 2), f"to_{form}")(path, index=False)
     assert main(["compare", path, "--groups", "kind"]) == 0
-    assert "10 queries" in capsys.readouterr().out
+    assert "10 groups" in capsys.readouterr().out
 
 
 def test_latex_has_a_row_for_each_pair(files, capsys):

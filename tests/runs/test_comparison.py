@@ -92,8 +92,11 @@ def test_intervals_are_those_of_means_and_of_differences(evaluated, compared):
         assert_allclose(np.array(found)[:, :2], np.array(ends)[:, :2], atol=0.01)
     differences = evaluated[0].expected - evaluated[2].expected
     ends = mean_interval(differences, symmetric=True, n_resamples=40_000)
-    found = compared.low[1], compared.high[1]
-    assert_allclose(found, ends, atol=0.03)  # RR moves in steps
+    alone = compare_runs(*evaluated, adjust="holm")
+    assert_allclose((alone.low[1], alone.high[1]), ends, atol=0.03)  # RR moves in steps
+    assert (compared.low < alone.low).all()  # of all pairs at once
+    leaves_out_0 = (compared.low > 0) | (compared.high < 0)
+    assert 0 < leaves_out_0.sum() == (leaves_out_0 & compared.separated).sum()
     at_99 = compare_runs(*evaluated, alpha=0.01)
     assert (at_99.low < compared.low).all()
     assert (at_99.means_high > compared.means_high).all()
@@ -134,6 +137,7 @@ def test_benjamini_and_hochberg_separates_no_fewer(evaluated):
     ("n_runs", "n_queries", "options", "advice"),
     [
         (2, 5, {}, "test='t'"),
+        (3, 5, {}, "take more queries"),
         (4, 7, {"test": "wilcoxon"}, "by 6 pairs.*test='t'"),
         (16, 30, {"test": "bootstrap", "n_resamples": 1000}, "n_resamples=2400"),
         (3, 30, {"adjust": "max-t", "n_resamples": 100, "alpha": 0.001}, "=1000"),
@@ -311,7 +315,7 @@ def test_tables_tell_the_same(compared):
 @pytest.mark.parametrize(
     ("options", "named"),
     [
-        ({}, ["Hall's t", "all 3 pairs", "0.05"]),
+        ({}, ["moderated t", "all 3 pairs", "0.05"]),
         ({"test": "t", "alpha": 0.1}, ["t-tests with Holm", "level 0.1,"]),
         ({"adjust": "bh"}, ["randomization", "saddlepoint", "Benjamini-Hochberg"]),
         ({"test": "bootstrap", "n_resamples": 300}, ["bootstrap tests (300 samples)"]),

@@ -2,6 +2,7 @@
 
 import io
 import os
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -296,7 +297,44 @@ def test_many_systems_print_ranks_and_few_print_tiers(table):
     lines = str(compare_scores(pd.DataFrame(many))).splitlines()
     assert "ranks" in lines[1]
     assert " to " in lines[2][-8:]
+    found = compare_scores(pd.DataFrame(many))
+    last = found.rank_high[found.best_first[0, 0], 0]
+    assert f"The first by score may have any of the ranks 1 to {last}." in lines
     assert str(compare_scores(table)).splitlines()[2].endswith("A")
+    assert "The first" not in str(compare_scores(table))
+
+
+def test_many_systems_of_a_file_raise_no_warning_of_pandas():
+    values = np.random.default_rng(0).normal(size=(12, 105))
+    table = pd.DataFrame(values).add_prefix("m").rename_axis("task")
+    read = pd.read_csv(io.StringIO(table.to_csv()), index_col="task")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert compare_scores(read, n_resamples=100).queries == list(map(str, range(12)))
+
+
+@pytest.mark.parametrize(
+    ("form", "options", "called"),
+    [
+        (lambda table: table, {}, "24 rows"),
+        (lambda table: table.rename_axis("Task"), {}, "24 tasks"),
+        (lambda table: table.rename_axis("dataset").reset_index(), {}, "24 datasets"),
+        (lambda table: long_of(table, "topic", "run"), {}, "24 topics"),
+        (long_of, {}, "24 queries"),
+        (lambda table: table.T.rename_axis("model").reset_index(), {}, "24 tasks"),
+        (lambda table: table.assign(task=list("ab") * 12), {"groups": "task"}, "2 tasks"),
+        (lambda table: table, {"groups": [1, 2, 3] * 8}, "3 groups"),
+        (lambda table: table.rename_axis("task")[:1], {}, "1 task,"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:rows are systems", "ignore:by score no pair")
+def test_rows_are_called_what_the_table_calls_them(form, options, called, table):
+    found = compare_scores(form(table), test="t", **options)
+    assert called in str(found).splitlines()[0] + ","
+    assert called.strip(",") in found.method_sentence()
+    pytest.importorskip("matplotlib")
+    row = called.split()[1].strip(",").replace("queries", "query").removesuffix("s")
+    assert f"<h2>{row.capitalize()} by {row}</h2>" in found.to_html()
 
 
 def test_pictures_and_the_page_take_measures_of_any_name(table):
@@ -324,6 +362,7 @@ def test_published_tables_of_many_systems_are_separated(
     assert len(found.pairs) == n_pairs
     assert found.separated.mean() == pytest.approx(by_randomization, abs=0.002)
     assert compare_scores(table, test="t").separated.mean() == pytest.approx(by_t, abs=1e-3)
+    assert compare_scores(table).separated.mean() > by_t + 0.02  # by max-t
     assert not np.isnan(found.adjusted_p_value).any()
     worst = found.means[:, 0].argmin()
     assert found.rank_low[worst] > len(table.columns) / 2  # far from the first
