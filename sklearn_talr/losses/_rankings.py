@@ -58,7 +58,7 @@ def measure_rankings(query, items, level_index, how, n_bins):
         if is_lost.any():
             values[is_lost] = gradients[is_lost] = np.nan
         total += values[is_valued].sum()
-        n_queries += np.count_nonzero(is_valued)
+        n_queries += int(np.count_nonzero(is_valued))  # a scalar of NumPy would widen
         # Moving a pair of a cell up by one bin moves a count from a bin to the next.
         steps = np.zeros((len(cells), counts.shape[1] + 1), query.dtype)
         np.subtract(gradients[:, 1:], gradients[:, :-1], out=steps[:, :-2])

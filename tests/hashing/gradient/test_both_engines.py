@@ -58,6 +58,16 @@ def test_losses_gradients_and_steps_are_equal(loss, targets, sizes):
             assert np.abs(mine).max() > 1e-4
 
 
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+@pytest.mark.parametrize("sizes", [(), (7,)], ids=str)
+def test_gradients_on_the_host_are_as_wide_as_weights(loss, sizes):
+    """A scalar of NumPy would make them double, which takes twice as long."""
+    affinity, y = TARGETS["shared labels"]
+    engine = engine_of(HostEngine, loss, X, y, affinity, sizes, dtype=np.float32)
+    _, found = engine.gradients(np.arange(30), KEPT, 2.0)
+    assert {each.dtype for each in found} == {np.dtype(np.float32)}
+
+
 @pytest.mark.parametrize("solver", ["adam_mini", "adam"])
 def test_solvers_take_equal_steps_and_decay_equally(solver):
     affinity, y = TARGETS["labels"]
