@@ -110,9 +110,10 @@ class Progress:
         self.n_done, self._is_open = self.n_done + 1, False
         if getattr(self._estimator, "verbose", False):
             print(f"{self._name.capitalize()} {self._done}: {self.told}")
-        elif self.n_done == 1 and not getattr(self._estimator, "_skl_callbacks", None):
-            # A fit that nobody sees, and that takes over a minute, says so once.
-            seconds = (time.perf_counter() - self._began) * ((self._n_tasks or 1) - 1)
+        elif self.n_done == 2 and not getattr(self._estimator, "_skl_callbacks", None):
+            # A fit that nobody sees, and that takes over a minute, says so once; by its
+            # second task, since the first one may compile loops.
+            seconds = (time.perf_counter() - self._began) * ((self._n_tasks or 2) - 2)
             if seconds > _SILENT_SECONDS:
                 logging.getLogger("sklearn_talr").warning(
                     f"{type(self._estimator).__name__}: {self._name} {self._done} is done, "

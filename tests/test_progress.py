@@ -173,7 +173,7 @@ def test_a_fit_that_nobody_sees_says_once_if_it_will_take_minutes(caplog, monkey
     now = [0.0]
     monkeypatch.setattr("sklearn_talr._progress.time.perf_counter", lambda: now[0])
     for verbose, n_tasks, seconds, told in [
-        (False, 100, 2.0, "1 of 100 epochs is done, and the others may take 4 minutes"),
+        (False, 100, 2.0, "2 of 100 is done, and the others may take 4 minutes"),
         (False, 100, 0.5, None),
         (False, None, 90.0, None),  # nobody knows how many there are
         (True, 100, 2.0, None),
@@ -182,7 +182,7 @@ def test_a_fit_that_nobody_sees_says_once_if_it_will_take_minutes(caplog, monkey
         progress = Progress(small(verbose=verbose), n_tasks=n_tasks, name="epoch")
         for _ in range(3):
             progress.begin()
-            now[0] += seconds
+            now[0] += seconds if progress.n_done else 90.0  # the first compiles loops
             progress.end()
         assert len(caplog.records) == (told is not None)
-        assert told is None or told.replace(" epochs", "") in caplog.text
+        assert told is None or told in caplog.text
