@@ -50,9 +50,7 @@ PAIR_LOSSES = [
 LOSSES = [*CLASS_LOSSES, *PAIR_LOSSES]
 GRADIENT = [
     TALRHasher(8, max_iter=2),
-    # Losses of classes first lose what the start knew.
-    *(TALRHasher(8, loss=loss, max_iter=20) for loss in CLASS_LOSSES),
-    *(TALRHasher(8, loss=loss, max_iter=2) for loss in PAIR_LOSSES),
+    *(TALRHasher(8, loss=loss, max_iter=2) for loss in LOSSES),
 ]
 # Of tie-aware losses: the parameters by which `TieAwareLoss` maximizes each.
 MEASURES = [

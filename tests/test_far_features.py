@@ -90,7 +90,6 @@ def test_additive_codes_of_directions(metric, rows):
     assert np.mean(codes[0] == codes[1]) > 0.99
 
 
-@pytest.mark.filterwarnings("ignore:Training has lowered")  # by losses without a bound
 @pytest.mark.parametrize("far", [-9999.0, 1e6])
 @pytest.mark.parametrize("n_far", [1, 3])
 @pytest.mark.parametrize("hasher", OF_DISTANCES, ids=name_of)

@@ -80,7 +80,6 @@ class TestEveryLoss:
         # That of mutual information is below 0.
         learned.gain((curve[0] - curve[-1]) / abs(curve[0]))
 
-    @pytest.mark.filterwarnings("ignore:Training has lowered the score")  # two epochs
     def test_labels_in_any_form(self, loss, few_digits, multilabel, learned):
         X, y = few_digits
         unknown = np.where(np.arange(300) == 3, np.nan, y)
@@ -156,7 +155,6 @@ class TestClassLosses:
             with pytest.raises(ValueError, match="0/1 label indicator"):
                 TALRHasher(loss=loss).fit(X, wrap(np.arange(81).reshape(9, 9)))
 
-    @pytest.mark.filterwarnings("ignore:Training has lowered the score")  # two epochs
     def test_warm_start_keeps_the_classes_and_their_codes(self, loss, few_digits):
         X, y = few_digits
         hasher = TALRHasher(12, loss=loss, max_iter=2, warm_start=True, random_state=0).fit(

@@ -202,11 +202,6 @@ class TestDropoutOnTheHost:
                     gradient[place], abs=1e-6
                 )
 
-    def test_codes_of_a_fitted_hasher_have_all_units(self, few_digits):
-        hasher = small(hidden_layer_sizes=(16,), dropout=(0.2, 0.5)).fit(*few_digits)
-        first, second = (hasher.decision_function(few_digits[0]) for _ in range(2))
-        np.testing.assert_array_equal(first, second)
-
 
 @pytest.mark.parametrize("Engine", ENGINES)
 def test_codes_in_blocks_are_those_of_the_fitted_layers(few_digits, Engine, monkeypatch):

@@ -23,7 +23,6 @@ class TestBits:
         counts = np.bincount(np.concatenate(draws), minlength=32)
         assert 60 < counts.min() < 100 < counts.max() < 140
 
-    @pytest.mark.filterwarnings("ignore:Training has lowered")
     def test_none_is_left_out_without_dropout(self, few_digits):
         def all_of_32(bits, affinity):
             assert bits.shape[1] == 32
