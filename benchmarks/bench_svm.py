@@ -37,10 +37,10 @@ STORE = Store(
     ["table", "seed", "problem", "model"],
     ["ap", "ndcg", "ndcg_at_10", "seconds"],
 )
-LOSSES = "average_precision", "ndcg"
+LOSSES = "AP", "nDCG"
 METRICS = {
-    "average_precision": tie_aware_average_precision_score,
-    "ndcg": tie_aware_ndcg_score,
+    "AP": tie_aware_average_precision_score,
+    "nDCG": tie_aware_ndcg_score,
 }
 
 
@@ -199,8 +199,8 @@ def quality(seeds=(0, 1, 2)):
     gets the same grid of C, three folds, and the metric it is compared in to choose by.
     """
     models = {
-        "RankingSVC average_precision": RankingSVC("average_precision", warm_start=True),
-        "RankingSVC ndcg": RankingSVC("ndcg", warm_start=True),
+        "RankingSVC average_precision": RankingSVC("AP", warm_start=True),
+        "RankingSVC ndcg": RankingSVC("nDCG", warm_start=True),
         "RankingSVC zero_one": RankingSVC("zero_one", warm_start=True),
         "LinearSVC": LinearSVC(random_state=0),
         "LinearSVC hinge": LinearSVC(loss="hinge", random_state=0),
@@ -314,7 +314,7 @@ def _draw_grades(rng, mixing, n_queries):
 
 
 def _fit_ndcg(X, y, groups, C, grade=None):
-    svc = RankingSVC("ndcg", C=C)
+    svc = RankingSVC("nDCG", C=C)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return svc.fit(X, y if grade is None else y >= grade, groups=groups).coef_[0]

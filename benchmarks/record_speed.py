@@ -110,7 +110,7 @@ def training_step():
     return ours, plain
 
 
-def scan_of_ranks(positive, negative, loss="average_precision"):
+def scan_of_ranks(positive, negative, loss="AP"):
     """Most violating interleaving ranks: sort the negatives, try every rank for each."""
     import numpy as np
 
@@ -124,7 +124,7 @@ def scan_of_ranks(positive, negative, loss="average_precision"):
     for start in range(0, len(order), n_rows):
         rows = order[start : start + n_rows]
         rank = k + np.arange(start + 1, start + 1 + len(rows))[:, None]
-        if loss == "average_precision":
+        if loss == "AP":
             terms = k / (rank * (rank - 1)) / n_positive
         else:
             terms = (1 / np.log2(rank) - 1 / np.log2(rank + 1)) / ideal

@@ -76,8 +76,8 @@ def ndcg(affinities, k=None, **params):
 
 # Losses of rankings, as ranking SVMs have them
 DELTA = {
-    "average_precision": lambda ranking: 1 - average_precision(ranking),
-    "ndcg": lambda ranking: 1 - ndcg(ranking),
+    "AP": lambda ranking: 1 - average_precision(ranking),
+    "nDCG": lambda ranking: 1 - ndcg(ranking),
 }
 
 METRICS = {
@@ -269,7 +269,7 @@ def scanned_ranks(positive, negative, loss):
     """
     n_pairs = len(positive) * len(negative)
     k, j = np.arange(1, len(positive) + 1), np.arange(1, len(negative) + 1)[:, None]
-    if loss == "average_precision":
+    if loss == "AP":
         gain = (k / (k + j - 1) - k / (k + j)) / len(positive)
     else:
         gain = (1 / np.log2(k + j) - 1 / np.log2(k + j + 1)) / np.sum(1 / np.log2(k + 1))

@@ -4,7 +4,7 @@ A ranking is a list of documents, best first; judgments are a dict of grades.
 """
 
 from itertools import groupby, permutations, product
-from math import fsum, log2
+from math import exp, fsum, log2
 
 import numpy as np
 
@@ -95,6 +95,56 @@ def bpref(ranking, judged, rel=1):
     return total
 
 
+def whole_list(ranking, judged, rel=1):
+    """Ranks of the relevant documents, those not retrieved last, and the list's length."""
+    wanted = relevant(judged, rel)
+    documents = [*ranking, *sorted(wanted - set(ranking))]
+    return [r for r, d in enumerate(documents, 1) if d in wanted], len(documents)
+
+
+def enrichment(ranking, judged, k, rel=1):
+    """`k` maps the length of the list to a number of ranks."""
+    ranks, n_listed = whole_list(ranking, judged, rel)
+    k = min(k(n_listed), n_listed)
+    within = sum(rank <= min(k, len(ranking)) for rank in ranks)
+    return within / k * n_listed / len(ranks) if ranks else 0.0
+
+
+def retrieved(ranking, judged, rel=1):
+    wanted = relevant(judged, rel)
+    return len(wanted & set(ranking)) / max(len(wanted), 1)
+
+
+def auc(ranking, judged, rel=1):
+    """By comparing each relevant document with each other one."""
+    ranks, n_listed = whole_list(ranking, judged, rel)
+    others = set(range(1, n_listed + 1)) - set(ranks)
+    right = sum(rank < other for rank in ranks for other in others)
+    n_pairs = len(ranks) * len(others)
+    return right / n_pairs if n_pairs else retrieved(ranking, judged, rel)
+
+
+def rie(ranking, judged, alpha=20, rel=1):
+    """As Truchon and Bayly (2007) write it, eq. 18."""
+    ranks, n_listed = whole_list(ranking, judged, rel)
+    if len(ranks) in (0, n_listed):
+        return retrieved(ranking, judged, rel)
+    total = fsum(exp(-alpha * rank / n_listed) for rank in ranks)
+    mean = (1 - exp(-alpha)) / (exp(alpha / n_listed) - 1) / n_listed
+    return total / len(ranks) / mean
+
+
+def bedroc(ranking, judged, alpha=20, rel=1):
+    """Between their least and greatest RIE, eq. 33 to 35."""
+    ranks, n_listed = whole_list(ranking, judged, rel)
+    share = len(ranks) / max(n_listed, 1)
+    if share in (0, 1):
+        return retrieved(ranking, judged, rel)
+    most = (1 - exp(-alpha * share)) / (share * (1 - exp(-alpha)))
+    least = (1 - exp(alpha * share)) / (share * (1 - exp(alpha)))
+    return (rie(ranking, judged, alpha, rel) - least) / (most - least)
+
+
 # Measures as users write them, with the oracle of each
 MEASURES = {
     "AP": average_precision,
@@ -121,6 +171,14 @@ MEASURES = {
     "Bpref(rel=2)": lambda r, j: bpref(r, j, 2),
     "Judged@2": lambda r, j: judged_share(r, j, 2),
     "Judged": judged_share,
+    "EF@25%": lambda r, j: enrichment(r, j, lambda n: -(-n // 4)),
+    "EF(rel=2)@3": lambda r, j: enrichment(r, j, lambda n: 3, 2),
+    "P@20%": lambda r, j: precision(r, j, max(1, -(-whole_list(r, j)[1] // 5))),
+    "AUC": auc,
+    "AUC(rel=2)": lambda r, j: auc(r, j, 2),
+    "RIE": rie,
+    "BEDROC": bedroc,
+    "BEDROC(alpha=3,rel=2)": lambda r, j: bedroc(r, j, 3, 2),
     "ERR": err,
     "ERR(max_rel=3)@3": lambda r, j: err(r, j, 3, 3),
 }

@@ -45,7 +45,7 @@ ESTIMATORS = [
     HashedNeighbors(ITQHasher(8, random_state=0), n_neighbors=3, n_rescored=5),
     HashedNeighbors(AdditiveHasher(8, max_iter=2, random_state=0), n_neighbors=3),
     MaxSimNeighbors(AdditiveHasher(8, max_iter=2, random_state=0), n_neighbors=3),
-    RankingSVC("ndcg"),
+    RankingSVC("nDCG"),
     ThresholdAffinity((0.3, 0.1), (1, 2)),
 ]
 METHODS = [

@@ -39,7 +39,7 @@ def bars(ax, gain):
     ax.axhline(0, color="black", lw=1, ls="-")
     ax.axhline(gain.mean(), color=RED, ls="--", label=f"mean {gain.mean():+.3f}")
     ax.set(xlabel="digit", ylabel="difference in AP", xticks=range(10))
-    ax.set_title("AP of loss average_precision minus that of zero_one")
+    ax.set_title("AP of loss AP minus that of zero_one")
     ax.margins(y=0.15)
     ax.legend()
 
@@ -58,7 +58,7 @@ def first_ten(panel, title, found, digit):
 
 
 relevant = (y_test == np.arange(10)[:, None]).astype(int)
-scores = {loss: scores_of(loss) for loss in ("zero_one", "average_precision")}
+scores = {loss: scores_of(loss) for loss in ("zero_one", "AP")}
 before, after = (
     tie_aware_average_precision_score(relevant, values, average=False)
     for values in scores.values()
@@ -68,7 +68,7 @@ right = {
     loss: np.take_along_axis(relevant, items, axis=1).sum(axis=1)
     for loss, items in found.items()
 }
-digit = np.argmax(right["average_precision"] - right["zero_one"])
+digit = np.argmax(right["AP"] - right["zero_one"])
 
 figure = plt.figure(figsize=(6, 6))
 upper, *lower = figure.subfigures(3, 1, height_ratios=[2.2, 0.7, 0.7])
@@ -83,6 +83,6 @@ describe(
     f"{gain.argmax()},",
     f"with mean {gain.mean():+.2f}. Below, the first ten images of the digit {digit}:",
     f"{right['zero_one'][digit]} are right with zero_one,",
-    f"{right['average_precision'][digit]} with average_precision.",
+    f"{right['AP'][digit]} with AP.",
 )
 plt.show()

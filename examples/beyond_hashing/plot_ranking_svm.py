@@ -43,7 +43,7 @@ def average_precision(model, X, y):
     return tie_aware_average_precision_score([y], [model.decision_function(X)])
 
 
-losses = ["zero_one", "average_precision", "ndcg"]
+losses = ["zero_one", "AP", "nDCG"]
 grid = {"C": np.logspace(-5, -2, 4)}
 models = {}
 for loss in losses:
@@ -77,7 +77,7 @@ import matplotlib.pyplot as plt
 from sklearn_talr.svm import loss_augmented_ranks
 
 figure, (above, below) = plt.subplots(2, figsize=(6, 7), layout="constrained")
-for loss, shift, hatch in (("average_precision", -0.2, ""), ("ndcg", 0.2, "//")):
+for loss, shift, hatch in (("AP", -0.2, ""), ("nDCG", 0.2, "//")):
     gain = results[loss] - results["zero_one"]
     label = f"{loss}, mean {gain.mean():+.3f}"
     above.bar(np.arange(10) + shift, gain, width=0.4, hatch=hatch, label=label)
@@ -92,7 +92,7 @@ above.margins(y=0.45)
 above.legend(loc="upper center")
 
 is_eight = label_train == 8
-scores = models["average_precision", 8].decision_function(X_train)
+scores = models["AP", 8].decision_function(X_train)
 positive, negative = scores[is_eight], np.sort(scores[~is_eight])[::-1]
 feared, loss = loss_augmented_ranks(positive, negative)
 actual = 1 + np.sum(positive >= negative[:, None], axis=1)

@@ -21,8 +21,10 @@ from numbers import Integral, Real
 import numpy as np
 from scipy.optimize import linprog, minimize
 
-from .._compat import Interval, StrOptions
-from .._types import Affinity, Count, Literal, Seed
+from .._compat import Interval
+from .._types import Affinity, Count, Seed
+from ..measures import Measure
+from ..measures._base import measure_name
 from ..svm._risks import RankingRisk
 from ._sampled_pairs import DiscreteHasher, in_units, linear_function
 
@@ -65,7 +67,7 @@ class StructHasher(DiscreteHasher):
         :class:`~sklearn_talr.affinity.PrecomputedAffinity` or a square matrix: itself;
         None: :class:`~sklearn_talr.affinity.ThresholdAffinity` on the features.
 
-    loss : {"ndcg", "average_precision"}, default="ndcg"
+    loss : {"nDCG", "AP"}, default="nDCG"
         Loss of a ranking.
 
     C : float, default=1000.0
@@ -131,7 +133,7 @@ class StructHasher(DiscreteHasher):
 
     _parameter_constraints: dict = {
         **DiscreteHasher._parameter_constraints,
-        "loss": [StrOptions({"ndcg", "average_precision"})],
+        "loss": [str, Measure],
         "C": [Interval(Real, 0, None, closed="neither")],
         "alpha": [Interval(Real, 0, None, closed="left")],
         "n_queries": [Interval(Integral, 1, None, closed="left")],
@@ -143,7 +145,7 @@ class StructHasher(DiscreteHasher):
         n_bits: int = 32,
         *,
         affinity: Affinity = "auto",
-        loss: Literal["ndcg", "average_precision"] = "ndcg",
+        loss: str | Measure = "nDCG",
         C: float = 1000.0,
         alpha: float = 0.003,
         n_queries: int = 300,
@@ -173,7 +175,7 @@ class StructHasher(DiscreteHasher):
         queries = order[: min(self.n_queries, np.count_nonzero(ranks))]
         X, mean, unit = in_units(X[order])
         similar = similar[np.ix_(queries, order)]
-        svm = HammingRankingSVM(similar, self.loss, self.C, self.tol)
+        svm = HammingRankingSVM(similar, measure_name(self.loss, "loss"), self.C, self.tol)
         # One bit after another.
         coef = np.empty((X.shape[1], self.n_bits))
         codes = np.empty((len(X), self.n_bits), dtype=np.float32)
@@ -202,7 +204,7 @@ class HammingRankingSVM:
     similar : ndarray of bool, shape (n_queries, n)
         Each query needs both kinds among the others.
 
-    loss : {"average_precision", "ndcg"}
+    loss : {"AP", "nDCG"}
         Loss of a ranking.
 
     C : float

@@ -342,18 +342,6 @@ def levels_of_pairs(affinity, levels, targets, take):
     return level_index
 
 
-def measure_name(measure, parameter="measure"):
-    """Return "AP" or "nDCG" for the name or the value of a measure, or raise ValueError."""
-    name = str(measure)
-    if name not in ("AP", "nDCG"):
-        raise ValueError(
-            f"{parameter} must be 'AP' or 'nDCG', got {name!r}. Training counts items at "
-            "all distances: it knows no cutoff, and no other denominator than all relevant "
-            "items. Leave them to the scorers."
-        )
-    return name
-
-
 def summable_grades(grades):
     """Return grades, or raise ValueError if their gains overflow when they are summed."""
     if grades[-1] > _LARGEST_GRADE:

@@ -7,7 +7,8 @@ import torch.distributed as dist
 
 from .._compat import Interval, validated
 from .._types import Column, Count, Literal, Tensor
-from ._base import measure_name, summable_grades
+from ..measures._base import measure_name
+from ._base import summable_grades
 from ._soft_counts import check_shapes
 from ._soft_measures import ranking_loss
 

@@ -2,7 +2,8 @@
 
 from .._types import Count, Tensor
 from ..measures import Measure
-from ._base import BaseLoss, _FunctionLoss, measure_name
+from ..measures._base import measure_name
+from ._base import BaseLoss, _FunctionLoss
 
 
 class AveragePrecisionLoss(BaseLoss):

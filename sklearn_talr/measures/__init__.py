@@ -11,13 +11,17 @@ are over the same queries; of runs it is 0, as in trec_eval.
 """
 
 from ._base import Measure, parse_measure, parse_measures
+from ._enrichment import AUC, BEDROC, EF, RIE
 from ._evaluation import TieBreakingRange
 from ._measures import AP, DCG, ERR, F1, RBP, RR, Bpref, Judged, P, R, Rprec, Success, nDCG
 
 __all__ = [  # noqa: RUF022
     "AP",
+    "AUC",
+    "BEDROC",
     "Bpref",
     "DCG",
+    "EF",
     "ERR",
     "F1",
     "Judged",
@@ -25,6 +29,7 @@ __all__ = [  # noqa: RUF022
     "P",
     "R",
     "RBP",
+    "RIE",
     "RR",
     "Rprec",
     "Success",

@@ -2,9 +2,11 @@
 
 import ast
 import json
+import math
 import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, fields, replace
+from fractions import Fraction
 from numbers import Integral, Real
 from typing import ClassVar
 
@@ -18,28 +20,22 @@ from ._ties import Ties
 
 MEASURES = {}  # classes of measures by name; each enters itself when it is defined
 
-_ALIASES = {
-    "BPref": "Bpref",
-    "MAP": "AP",
-    "MRR": "RR",
-    "NDCG": "nDCG",
-    "Precision": "P",
-    "RPrec": "Rprec",
-    "Recall": "R",
-}
+_ALIASES = {"map": "AP", "mrr": "RR", "precision": "P", "recall": "R"}
 # Others of ir_measures, by the beginnings of their names
 _WITHOUT_FORMULA = ("Accuracy", "alpha_", "AP_IA", "BP", "Compat", "ERR_IA")
 _WITHOUT_FORMULA += ("infAP", "INS", "IPrec", "MAP_IA", "NERR", "nERR", "NRBP", "nNRBP")
 _WITHOUT_FORMULA += ("P_IA", "SDCG", "StRecall")
 _SPELLED = {"average_precision": "AP", "map_cut": "AP", "ndcg_cut": "nDCG"}
+_SPELLED |= {"roc_auc": "AUC", "rocauc": "AUC", "enrichment_factor": "EF"}
 _SPELLED |= {"recip_rank": "RR", "reciprocal_rank": "RR"}
 _SPELLED |= dict.fromkeys(["hit", "hits", "hit_rate"], "Success")
 _OTHERWISE = re.compile(r"(f1|[a-z_]+?)(?:(?:_at_|[ @._-])?([0-9]+))?")
 _OF_SETS = {"NumQ", "NumRel", "NumRelRet", "NumRet", "SetAP", "SetF", "SetP", "SetR"}
 _TEXT = re.compile(
-    r"^\s*(?P<name>\w+)\s*(\((?P<params>.*)\))?\s*(@\s*(?P<cutoff>\w+))?\s*$"
+    r"^\s*(?P<name>\w+)\s*(\((?P<params>.*)\))?\s*(@\s*(?P<cutoff>[\w.]+%?))?\s*$"
 )
 _CUTOFF = re.compile(r"[0-9]{1,19}")
+_SHARE = re.compile(r"(?=.*[1-9])([0-9]{1,2}(\.[0-9]{1,9})?|100)%")
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -56,8 +52,9 @@ class Measure(ABC):
 
     Parameters
     ----------
-    cutoff : int, default=None
-        Only the first ranks count, as many as this. None means all ranks.
+    cutoff : int or str, default=None
+        Only the first ranks count, as many as this, or a share of the list such as "1%",
+        which is rounded up to whole ranks. None means all ranks.
 
     Attributes
     ----------
@@ -116,7 +113,7 @@ class Measure(ABC):
     array([0.75])
     """
 
-    cutoff: int | None = None
+    cutoff: int | str | None = None
 
     name: ClassVar[Any] = None
     title: ClassVar[Any] = None
@@ -143,10 +140,11 @@ class Measure(ABC):
                 # The dataclass is frozen for its users; this sets its own field.
                 object.__setattr__(self, each.name, value.item())
         cutoff = self.cutoff
-        if cutoff is not None and not (is_integer(cutoff) and 1 <= cutoff < 2**63):
+        is_share = isinstance(cutoff, str) and _SHARE.fullmatch(cutoff)
+        if not (cutoff is None or is_share or (is_integer(cutoff) and 1 <= cutoff < 2**63)):
             raise ValueError(
-                f"the cutoff of {self.name} must be a positive integer below 2**63, got "
-                f"{cutoff!r}."
+                f"the cutoff of {self.name} must be a positive integer below 2**63 or a "
+                f"share such as '1%', got {cutoff!r}."
             )
         if cutoff is not None and not self.takes_cutoff:
             raise ValueError(f"{self.name} takes no cutoff, got {cutoff}.")
@@ -162,7 +160,7 @@ class Measure(ABC):
         """Fields of the parameters, by name."""
         return {each.name: each for each in fields(cls) if each.metadata}
 
-    def __matmul__(self, cutoff: Count) -> Self:
+    def __matmul__(self, cutoff: Count | str) -> Self:
         if cutoff is None:
             raise ValueError(f"{self.name} without a cutoff is {self.name} by itself.")
         return replace(self, cutoff=cutoff)
@@ -289,7 +287,10 @@ class Measure(ABC):
 
     def ranks(self, ties: Ties, cutoffs: NDArray[np.int64]) -> NDArray[np.int64]:
         """Cutoffs of each query, (n_cutoffs,) or (n_queries, n_cutoffs)."""
-        return cutoffs
+        if self.cutoff is None:
+            return cutoffs
+        share = Fraction(self.cutoff.rstrip("%")) / 100  # exact, and so is its multiple
+        return np.array([[math.ceil(share * int(n))] for n in ties.n_listed[:, 0]])
 
     @abstractmethod
     def kernel(self, ties: Ties) -> Array:
@@ -377,8 +378,8 @@ def parse_measure(measure: Any) -> Measure:
     Parameters
     ----------
     measure : str or Measure, or measure of ir_measures
-        A name such as ``"AP"``, ``"nDCG@10"`` or ``'AP(denominator="min")@10'``. ``MAP``,
-        ``MRR``, ``NDCG``, ``Precision``, ``Recall`` and ``RPrec`` are understood too.
+        A name such as ``"AP"``, ``"nDCG@10"`` or ``'AP(denominator="min")@10'``, in any
+        case. ``MAP``, ``MRR``, ``Precision`` and ``Recall`` are understood too.
         Measures of ir_measures are known by the names that they print.
 
     Returns
@@ -404,14 +405,15 @@ def parse_measure(measure: Any) -> Measure:
         return measure
     text = str(measure)
     found, hint = _TEXT.fullmatch(text), ""
+    known = _ALIASES | {name.lower(): name for name in MEASURES}
     if otherwise := _OTHERWISE.fullmatch(text.strip().lower()):
-        known = {name.lower(): name for name in MEASURES}
-        known |= {name.lower(): meant for name, meant in _ALIASES.items()} | _SPELLED
-        meant, cutoff = known.get(otherwise[1]), otherwise[2]
+        meant, cutoff = (known | _SPELLED).get(otherwise[1]), otherwise[2]
         hint = f" Is {meant}{f'@{cutoff}' if cutoff else ''} meant?" if meant else ""
     if not found:
         raise ValueError(f"{text!r} is no measure; one is 'nDCG(dcg=\"log2\")@10'.{hint}")
-    name = _ALIASES.get(found["name"], found["name"])
+    name = found["name"]
+    if name not in MEASURES:
+        name = known.get(name.lower(), name)
     if name not in MEASURES:
         reason = f"{name!r} is not a known measure."
         if name.startswith(_WITHOUT_FORMULA) or not name.isascii():
@@ -443,9 +445,24 @@ def parse_measure(measure: Any) -> Measure:
     except TypeError as error:
         raise ValueError(str(error)) from error
     cutoff = found["cutoff"]
-    if cutoff is not None and not _CUTOFF.fullmatch(cutoff):
-        raise ValueError(f"the cutoff of {text} must be a positive integer.")
-    return measure if cutoff is None else measure @ int(cutoff)
+    if cutoff is not None and not (_CUTOFF.fullmatch(cutoff) or _SHARE.fullmatch(cutoff)):
+        raise ValueError(
+            f"the cutoff of {text} must be a positive integer or a share such as 1%."
+        )
+    is_count = cutoff is not None and cutoff.isdigit()
+    return measure if cutoff is None else measure @ (int(cutoff) if is_count else cutoff)
+
+
+def measure_name(measure, parameter="measure", others=()):
+    """Return "AP" or "nDCG" for its name, in any case, or its value, or one of `others`."""
+    name = {"ap": "AP", "ndcg": "nDCG"}.get(str(measure).lower(), measure)
+    if name not in ("AP", "nDCG", *others):
+        raise ValueError(
+            f"{parameter} must be {' or '.join(map(repr, ('AP', 'nDCG', *others)))}, got "
+            f"{str(measure)!r}. Training ranks all items: it knows no cutoff, and no other "
+            "denominator than all relevant items. Leave them to the scorers."
+        )
+    return name
 
 
 @validated()

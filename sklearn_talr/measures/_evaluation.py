@@ -169,20 +169,25 @@ def completed_for_arrays(measures, *, largest=None, is_all=True):
 
 
 def group_by_cutoff(measures):
-    """Group measures that differ in nothing but the cutoff.
+    """Group measures that differ in nothing but the number of ranks of the cutoff.
 
     Returns
     -------
     groups : list of (Measure, list of int, ndarray of int64)
-        The measure without a cutoff, the places of the group in `measures`, and the
-        cutoffs of the group.
+        The measure without a cutoff, or with a share as its cutoff; the places of the group
+        in `measures`; and the cutoffs of the group.
     """
     groups = {}
     for place, measure in enumerate(measures):
-        groups.setdefault(replace(measure, cutoff=None), []).append(place)
+        share = measure.cutoff if isinstance(measure.cutoff, str) else None
+        plain = replace(measure, cutoff=share)
+        ranks = ALL_RANKS if share else measure.cutoff or ALL_RANKS
+        places, cutoffs = groups.setdefault(plain, ([], []))
+        places.append(place)
+        cutoffs.append(ranks)
     return [
-        (measure, places, np.array([measures[p].cutoff or ALL_RANKS for p in places]))
-        for measure, places in groups.items()
+        (measure, places, np.array(cutoffs))
+        for measure, (places, cutoffs) in groups.items()
     ]
 
 

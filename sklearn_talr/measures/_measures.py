@@ -179,13 +179,13 @@ def _ratio(total, retrieved):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class _OfRelevance(Measure):
+class OfRelevance(Measure):
     """The least affinity that is relevant."""
 
     rel: int = level(1)
 
 
-class Precision(_OfRelevance):
+class Precision(OfRelevance):
     """Precision: the relevant fraction of the first k ranks.
 
     Each rank of a tie is relevant with probability p/n, so a tie of which `take` ranks
@@ -211,10 +211,10 @@ class Precision(_OfRelevance):
 
     def kernel(self, ties):
         """Relevant items retrieved, over k."""
-        return _relevant_within(ties) / np.maximum(ties.k, 1)
+        return relevant_within(ties) / np.maximum(ties.k, 1)
 
 
-class Recall(_OfRelevance):
+class Recall(OfRelevance):
     """Recall: the fraction of the relevant items that is among the first k ranks.
 
     The expected number of relevant items there, as of :data:`P`, is divided by the number
@@ -237,10 +237,10 @@ class Recall(_OfRelevance):
 
     def kernel(self, ties):
         """Relevant items retrieved, over all relevant items."""
-        return _relevant_within(ties) / np.maximum(ties.n_relevant, 1)
+        return relevant_within(ties) / np.maximum(ties.n_relevant, 1)
 
 
-class HarmonicMean(_OfRelevance):
+class HarmonicMean(OfRelevance):
     """F1: the harmonic mean of precision and recall.
 
     With H relevant items among the first k ranks and :math:`N^+` in all, the harmonic mean
@@ -264,7 +264,7 @@ class HarmonicMean(_OfRelevance):
     def kernel(self, ties):
         """Twice the relevant items retrieved, over k and all relevant items together."""
         both = np.add(ties.k, ties.n_relevant, dtype=np.float64)  # int64 may be too small
-        return 2 * _relevant_within(ties) / np.maximum(both, 1)
+        return 2 * relevant_within(ties) / np.maximum(both, 1)
 
 
 class RPrecision(Precision):
@@ -319,10 +319,10 @@ class JudgedFraction(Measure):
 
     def kernel(self, ties):
         """Judged documents among the first k, all of which count as relevant here."""
-        return _relevant_within(ties) / np.maximum(ties.k, 1)
+        return relevant_within(ties) / np.maximum(ties.k, 1)
 
 
-class BinaryPreference(_OfRelevance):
+class BinaryPreference(OfRelevance):
     r"""Bpref: how few irrelevant documents a run has before its relevant ones.
 
     Of R relevant documents and N that were judged irrelevant, retrieved or not, each
@@ -369,13 +369,13 @@ class BinaryPreference(_OfRelevance):
         return ties.sum_before_cut(relevant * (1 - lost) / np.maximum(n_relevant, 1))
 
 
-def _relevant_within(ties):
+def relevant_within(ties):
     """Expected number of relevant items among the first k ranks."""
     n, p, _, tp, take = ties.divided
     return tp + take * p / np.maximum(n, 1)
 
 
-class ReciprocalRank(_OfRelevance):
+class ReciprocalRank(OfRelevance):
     r"""Reciprocal rank of the first relevant item; its mean over queries is MRR.
 
     In the first tie that has p relevant among its n items, after t items, the first
@@ -429,7 +429,7 @@ class ReciprocalRank(_OfRelevance):
         return values
 
 
-class SuccessRate(_OfRelevance):
+class SuccessRate(OfRelevance):
     r"""Success: the chance of a relevant item among the first k ranks, the hit rate.
 
     A tie of n items, p of them relevant, leaves none among `take` of its ranks with

@@ -176,8 +176,9 @@ class Ties:
         Sizes of the ties, and what is ranked before them, query after query, each with an
         empty tie at its end.
 
-    n_items, n_relevant : ndarray of shape (n_queries, 1) of int64
-        Number of ranked items of each query, and of its relevant ones, ranked or not.
+    n_items, n_relevant, n_listed : ndarray of shape (n_queries, 1) of int64
+        Number of ranked items of each query, of its relevant ones, ranked or not, and of
+        ranked and relevant ones together.
     """
 
     def __init__(self, cells, order="expected", unbroken=None):
@@ -222,12 +223,11 @@ class Ties:
         ties.cutoffs = cutoffs
         ties.k = np.where(cutoffs == ALL_RANKS, self.n_items, cutoffs)
         ties.reached = np.minimum(ties.k, self.n_items)
-        row = np.arange(len(self._last))
         ends = self.t + self.n
-        gap = ends.max(initial=0) + 1
         # Ascending as a whole
-        ends += np.repeat(gap * row, np.diff(self._last[:, 0], prepend=-1))
-        place = np.searchsorted(ends, ties.reached + gap * row[:, None], side="right")
+        offset = (ends.max(initial=0) + 1) * np.arange(len(self._last))[:, None]
+        ends += self.spread(offset)
+        place = np.searchsorted(ends, ties.reached + offset, side="right")
         ties.cut = np.minimum(place, self._last)
         ties.take = np.clip(ties.reached - ties.at_cut(self.t), 0, ties.at_cut(self.n))
         return ties
@@ -248,10 +248,19 @@ class Ties:
 
     def sums(self, table):
         """Of each tie the sum of a table's entries before it, and that of its query."""
-        size = np.diff(self._last[:, 0], prepend=-1)
         before = np.cumsum(table) - table
-        before -= np.repeat(before[self._first[:, 0]], size)
-        return before, np.repeat(before[self._last[:, 0]], size)
+        before -= self.spread(before[self._first])
+        return before, self.spread(before[self._last])
+
+    def spread(self, values):
+        """Give each tie the value of its query, of shape (n_queries, 1)."""
+        return np.repeat(values[:, 0], np.diff(self._last[:, 0], prepend=-1))
+
+    @property
+    def n_listed(self):
+        """Items of each query's list: those ranked, then relevant ones that are not."""
+        is_missing = self.t >= self.spread(self.n_items)
+        return self.n_items + self.sums(self.p * is_missing)[0][self._last]
 
     @property
     def divided(self):

@@ -20,11 +20,11 @@ from ._text import NAMES_OF_ADJUSTMENTS, aligned, exported, printable, shown
 _EPILOG = """"sklearn-talr-runs compare" tests which of several runs are better; it has its
 own --help. A file of judgments that is called compare is ./compare. Measures are written as
 ir_measures writes them: AP, AP(rel=2)@100, nDCG@10, nDCG(dcg='exp-log2')@10, P@5, R@1000,
-F1@10, RR@10, Success@1, Rprec, RBP(p=0.9), ERR@20, Bpref, Judged@10. Each has its mean over
-all orders of tied documents, the worst and the best value, that of trec_eval's order, and
-the share of queries whose value ties could move. The exit code is 0, or 1 for files or
-measures that cannot be used, or 2 for wrong usage, or 141 if the reader of a pipe left
-early, as head does."""
+F1@10, RR@10, Success@1, Rprec, RBP(p=0.9), ERR@20, EF@1%, AUC, Bpref, Judged@10. Each has
+its mean over all orders of tied documents, the worst and the best value, that of
+trec_eval's order, and the share of queries whose value ties could move. The exit code is 0,
+or 1 for files or measures that cannot be used, or 2 for wrong usage, or 141 if the reader
+of a pipe left early, as head does."""
 _COMPARE_EPILOG = """The table has the mean of each run, its confidence interval over
 queries, the worst and the best mean that orders of tied documents can make, and letters:
 runs that share one are not separated. More than 15 runs have the range of ranks that the

@@ -70,6 +70,7 @@ def evaluate_run(
         * ``ERR``, with or without a cutoff: the user stops at a document with probability
           (2**relevance - 1) / 2**max_rel, and ``max_rel=4`` is the default, as in TREC's
           gdeval.
+        * ``EF@1%``, ``BEDROC``, ``RIE``, ``AUC``: early enrichment, and the ROC curve.
         * ``Bpref``, of judged documents alone.
         * ``Judged``, with or without a cutoff: the share of judged documents.
 

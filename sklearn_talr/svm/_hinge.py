@@ -3,9 +3,10 @@
 import numpy as np
 import torch
 
-from .._compat import StrOptions, validated
-from .._types import Literal, Tensor
-from ._inference import RANKING_LOSSES
+from .._compat import validated
+from .._types import Tensor
+from ..measures import Measure
+from ..measures._base import measure_name
 from ._risks import RankingRisk
 
 
@@ -23,7 +24,7 @@ class RankingHingeLoss(torch.nn.Module):
 
     Parameters
     ----------
-    loss : {"average_precision", "ndcg"}, default="average_precision"
+    loss : {"AP", "nDCG"}, default="AP"
         What to bound: one minus average precision, or one minus NDCG.
 
     See Also
@@ -38,18 +39,16 @@ class RankingHingeLoss(torch.nn.Module):
     >>> import torch
     >>> from sklearn_talr.svm import RankingHingeLoss
     >>> scores = torch.ones(3, requires_grad=True)
-    >>> loss = RankingHingeLoss("average_precision")(scores, torch.tensor([1, 1, 0]))
+    >>> loss = RankingHingeLoss("AP")(scores, torch.tensor([1, 1, 0]))
     >>> loss.backward()
     >>> loss, scores.grad
     (tensor(0.4167, grad_fn=<AddBackward0>), tensor([-1., -1.,  2.]))
     """
 
-    @validated(loss=[StrOptions(RANKING_LOSSES)])
-    def __init__(
-        self, loss: Literal["average_precision", "ndcg"] = "average_precision"
-    ) -> None:
+    @validated(loss=[str, Measure])
+    def __init__(self, loss: str | Measure = "AP") -> None:
         super().__init__()
-        self.loss = loss
+        self.loss = measure_name(loss, "loss")
 
     def forward(self, scores: Tensor, targets: Tensor) -> Tensor:
         """Compute the mean loss of the queries.

@@ -29,10 +29,10 @@ grow with j: a worse negative never gains more. Then the optimal ranks ascend wi
 import numpy as np
 from sklearn.utils import check_array
 
-from .._compat import StrOptions, validated
-from .._types import Any, Array, ArrayLike, Literal
-
-RANKING_LOSSES = {"average_precision", "ndcg"}
+from .._compat import validated
+from .._types import Any, Array, ArrayLike
+from ..measures import Measure
+from ..measures._base import measure_name
 
 
 def most_violating(positive, negative, n_positive, n_negative, loss):
@@ -47,7 +47,7 @@ def most_violating(positive, negative, n_positive, n_negative, loss):
     n_positive, n_negative : ndarray of shape (n_queries,) of int
         How many positives and negatives each query has, at least 1.
 
-    loss : {"average_precision", "ndcg"}
+    loss : {"AP", "nDCG"}
         One minus average precision, or one minus NDCG.
 
     Returns
@@ -67,14 +67,14 @@ def most_violating(positive, negative, n_positive, n_negative, loss):
     order = np.argsort(-positive)
     order = order[np.argsort(query[order], kind="stable")]
     share = 1 / n_positive
-    if loss == "ndcg":
+    if loss == "nDCG":
         share = 1 / np.cumsum(_discount(np.arange(n_positive.max()) + 1))[n_positive - 1]
     before, passed = (np.empty(len(each), np.intp) for each in (negative, positive))
-    how = n_positive, n_negative, share, loss == "ndcg"
+    how = n_positive, n_negative, share, loss == "nDCG"
     rank_negatives(positive[order], negative, *how, (before, passed))
     first = np.cumsum(n_positive) - n_positive
     k = 1 + np.arange(len(query)) - first[query]
-    gains = _discount(k + passed) if loss == "ndcg" else k / (k + passed)
+    gains = _discount(k + passed) if loss == "nDCG" else k / (k + passed)
     n_before = np.empty_like(passed)
     n_before[order] = passed
     return before, n_before, 1 - np.bincount(query, gains) * share
@@ -88,12 +88,12 @@ def _discount(rank):
 @validated(
     positive_scores=["array-like"],
     negative_scores=["array-like"],
-    loss=[StrOptions(RANKING_LOSSES)],
+    loss=[str, Measure],
 )
 def loss_augmented_ranks(
     positive_scores: ArrayLike,
     negative_scores: ArrayLike,
-    loss: Literal["average_precision", "ndcg"] = "average_precision",
+    loss: str | Measure = "AP",
 ) -> tuple[Array, Any]:
     """Find the most violating ranking of positives and negatives.
 
@@ -111,7 +111,7 @@ def loss_augmented_ranks(
     negative_scores : array-like of shape (n_negatives,) or (n_queries, n_negatives)
         Scores of the samples that are not relevant.
 
-    loss : {"average_precision", "ndcg"}, default="average_precision"
+    loss : {"AP", "nDCG"}, default="AP"
         One minus average precision, or one minus NDCG.
 
     Returns
@@ -127,7 +127,7 @@ def loss_augmented_ranks(
     Raises
     ------
     ValueError
-        If scores are not finite or empty, or shapes do not fit.
+        If scores are not finite or empty, shapes do not fit, or the loss is another.
 
     Examples
     --------
@@ -158,7 +158,7 @@ def loss_augmented_ranks(
         np.full(len(scores), scores.shape[1]) for scores in (positive, negative)
     )
     both = positive.ravel(), negative.ravel(), n_positive, n_negative
-    before, _, losses = most_violating(*both, loss)
+    before, _, losses = most_violating(*both, measure_name(loss, "loss"))
     if n_dims[1] == 1:
         return before + 1, float(losses[0])
     return before.reshape(negative.shape) + 1, losses

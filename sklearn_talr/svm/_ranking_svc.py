@@ -19,6 +19,8 @@ from .._progress import Progress, warn_caller
 from .._state import held, replace_fitted, validate_aside
 from .._threads import one_thread
 from .._types import Any, Array, ArrayLike, Column, Floats, Literal, Rows, Self
+from ..measures import Measure
+from ..measures._base import measure_name
 from ..metrics import tie_aware_average_precision_score, tie_aware_ndcg_score
 from ._risks import GradedRisk, HingeRisk, RankingRisk
 from ._solver import Bundle, minimize
@@ -126,7 +128,7 @@ def read_targets(y, loss, groups):
     are_several_numbers = kind == "multiclass" and y.dtype.kind in "iuf"
     if groups is not None and are_several_numbers:
         grades, kind = _check_grades(y), "binary"
-        lowest = grades.min() if loss == "ndcg" else 0
+        lowest = grades.min() if loss == "nDCG" else 0
         if grades.min() > lowest:
             raise ValueError(
                 f"y must have samples of grade 0 for loss={loss!r}, for which all above 0 "
@@ -183,8 +185,8 @@ def _check_grades(y):
 
 _FLOATS = (np.float64, np.float32)
 _SCORES = {
-    "average_precision": tie_aware_average_precision_score,
-    "ndcg": tie_aware_ndcg_score,
+    "AP": tie_aware_average_precision_score,
+    "nDCG": tie_aware_ndcg_score,
 }
 
 
@@ -199,7 +201,7 @@ class RankingSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    loss : {"average_precision", "ndcg", "zero_one"}, default="average_precision"
+    loss : {"AP", "nDCG", "zero_one"}, default="AP"
         What R bounds: one minus average precision, one minus NDCG, or the rate of errors.
 
     C : float, default=1.0
@@ -223,13 +225,13 @@ class RankingSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     fit_intercept : bool, default=True
         Whether `predict` has a threshold other than 0. A ranking says nothing about a
-        threshold. So for "average_precision" and "ndcg" the threshold with the least
+        threshold. So for "AP" and "nDCG" the threshold with the least
         training error is taken after training. For "zero_one" the intercept is the
         coefficient of a constant feature 1.
 
     class_weight : dict or "balanced", default=None
         Weights of errors, by class. With "zero_one" they weigh the loss. With
-        "average_precision" and "ndcg", whose loss weighs ranks and not samples, they only
+        "AP" and "nDCG", whose loss weighs ranks and not samples, they only
         weigh the errors by which the threshold is chosen, and do nothing if `fit_intercept`
         is False.
 
@@ -311,13 +313,13 @@ class RankingSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     >>> from sklearn_talr.svm import RankingSVC
     >>> X = [[3.0, 0.0], [1.0, 1.0], [1.0, 1.0], [0.0, 3.0]]
     >>> y = [1, 1, 0, 0]
-    >>> svc = RankingSVC("average_precision").fit(X, y)
+    >>> svc = RankingSVC("AP").fit(X, y)
     >>> round(svc.score(X, y), 3)
     0.917
     """
 
     _parameter_constraints: dict = {
-        "loss": [StrOptions({"average_precision", "ndcg", "zero_one"})],
+        "loss": [str, Measure],
         "C": [Interval(Real, 0, None, closed="neither")],
         "solver": [StrOptions({"bundle", "cutting_plane"})],
         "tol": [Interval(Real, 0, None, closed="neither")],
@@ -330,7 +332,7 @@ class RankingSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        loss: Literal["average_precision", "ndcg", "zero_one"] = "average_precision",
+        loss: str | Measure = "AP",
         C: float = 1.0,
         *,
         solver: Literal["bundle", "cutting_plane"] = "bundle",
@@ -362,7 +364,7 @@ class RankingSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
         y : array-like of shape (n_samples,)
             Labels of two classes; the greater one is positive. With `groups` (zeros for one
-            query) also grades of relevance, whole numbers from 0 to 1000: under "ndcg" a
+            query) also grades of relevance, whole numbers from 0 to 1000: under "nDCG" a
             sample of grade g gains 2^g - 1, under other losses all above 0 is relevant.
 
         groups : array-like of shape (n_samples,), default=None
@@ -392,8 +394,9 @@ class RankingSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """
         X, y, groups = map(as_numpy, (X, y, groups))
         refuse_missing(y)
+        loss = measure_name(self.loss, "loss", ("zero_one",))
         (X, y), seen = validate_aside(self, X, y=y, accept_sparse="csr", dtype=_FLOATS)
-        classes, target, grades = read_targets(y, self.loss, groups)
+        classes, target, grades = read_targets(y, loss, groups)
         positive = target == 1
         query = np.zeros(X.shape[0], dtype=np.intp)
         if groups is not None:
@@ -404,19 +407,19 @@ class RankingSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             self.class_weight, classes=classes, y=classes[target]
         )
         weight = balance[target]
-        ranks = self.loss != "zero_one"
+        ranks = loss != "zero_one"
         features = FeatureMatrix(X, not ranks and self.fit_intercept, ranks)
         if not ranks:
             risk = HingeRisk(positive, weight)
-        elif grades is not None and self.loss == "ndcg":
+        elif grades is not None and loss == "nDCG":
             risk = GradedRisk(grades, query)
         else:
-            risk = RankingRisk(positive, query, self.loss)
+            risk = RankingRisk(positive, query, loss)
 
         # Tangents to start from are a copy of the last fit's, if its risk was the same
         key, tangents = None, Bundle(features.n_weights)
         if self.warm_start:
-            data = self.loss, self.fit_intercept, X, positive, grades, query, weight
+            data = loss, self.fit_intercept, X, positive, grades, query, weight
             # SHA-1 takes less than half the time of joblib's default, MD5.
             key = joblib.hash(data, hash_name="sha1")
             tangents = copy(getattr(self, "_tangents", {}).get(key, tangents))
@@ -540,7 +543,8 @@ class RankingSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """
         scores = self.decision_function(X)
         y, groups, sample_weight = map(as_numpy, (y, groups, sample_weight))
-        if self.loss == "zero_one":
+        loss = measure_name(self.loss, "loss", ("zero_one",))
+        if loss == "zero_one":
             label = y
             if self.grades_ is not None:
                 label = self.classes_[(_check_grades(y) > 0).astype(int)]
@@ -562,7 +566,7 @@ class RankingSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                     "Binarize grades of relevance as for fit."
                 )
         check_consistent_length(relevance, scores)
-        metric = _SCORES[self.loss]
+        metric = _SCORES[loss]
         if groups is not None:
             return metric(relevance, scores, groups=groups)
         if self.n_queries_ > 1:

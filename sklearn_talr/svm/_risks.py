@@ -40,7 +40,7 @@ class RankingRisk:
         Number of the query of each sample. A query without positives or without negatives
         leaves nothing to rank and does not count.
 
-    loss : {"average_precision", "ndcg"}
+    loss : {"AP", "nDCG"}
         What the hinge bounds: one minus AP, or one minus NDCG.
 
     query_weight : ndarray of shape (n_queries,), default=None
@@ -159,7 +159,7 @@ class GradedRisk:
         share /= np.maximum(share.sum(axis=0), np.finfo(float).tiny)
         ranked = ((n_relevant > 0) & (n_relevant < n_samples)).reshape(len(levels), -1)
         share = (share / max(1, ranked.any(axis=0).sum())).ravel()
-        self._risk = RankingRisk(relevant, part, "ndcg", query_weight=share)
+        self._risk = RankingRisk(relevant, part, "nDCG", query_weight=share)
         self._n_samples = len(grades)
 
     def __call__(self, scores):

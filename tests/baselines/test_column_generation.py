@@ -16,7 +16,7 @@ from sklearn_talr.baselines._structhash import (
 SIMILAR = np.array([[1, 1, 0, 0, 1], [1, 1, 0, 1, 0], [0, 0, 1, 1, 0]], dtype=bool)
 
 
-def draw(seed, n_bits=4, loss="average_precision", C=20.0):
+def draw(seed, n_bits=4, loss="AP", C=20.0):
     rng = np.random.RandomState(seed)
     codes = rng.choice([-1.0, 1.0], (5, n_bits))
     return HammingRankingSVM(SIMILAR, loss, C, 1e-6), codes, rng
@@ -54,7 +54,7 @@ def test_risk():
         assert svm.risk(scores) == pytest.approx(risk_by_definition(scores))
 
 
-@pytest.mark.parametrize("loss", ["average_precision", "ndcg"])
+@pytest.mark.parametrize("loss", ["AP", "nDCG"])
 def test_no_other_weight_is_better(loss):
     for seed in range(3):
         svm, codes, _ = draw(seed, loss=loss)

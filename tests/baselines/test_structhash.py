@@ -9,7 +9,7 @@ from sklearn_talr.baselines._structhash import HammingRankingSVM
 from sklearn_talr.hashing import LSHHasher
 
 
-@pytest.mark.parametrize("loss", ["average_precision", "ndcg"])
+@pytest.mark.parametrize("loss", ["AP", "nDCG"])
 def test_learns(loss, digits, learned):
     X, y = digits[0][:900], digits[1][:900]
     hasher = StructHasher(16, loss=loss, n_queries=60, random_state=learned.seed)

@@ -25,7 +25,7 @@ def test_a_measure_is_a_name_or_a_value(few_digits):
             assert hasher.score(*few_digits) == other.score(*few_digits)
 
 
-@pytest.mark.parametrize("measure", [nDCG @ 10, AP(denominator="min"), P @ 5, "ndcg"])
+@pytest.mark.parametrize("measure", [nDCG @ 10, AP(denominator="min"), P @ 5, "MAP"])
 def test_training_knows_no_cutoff_and_no_other_measure(measure, few_digits):
     for loss in (measure, str(measure)):
         with pytest.raises(ValueError, match=r"loss must be 'AP' or 'nDCG'.*no cutoff"):

@@ -24,6 +24,10 @@ from sklearn_talr.measures import parse_measure, parse_measures
         ("Recall@5", "R@5"),
         ("F1@3", "F1@3"),
         ("MRR", "RR"),
+        ("ndcg@10", "nDCG@10"),
+        ("recall@5", "R@5"),
+        ("ef @ 0.5%", "EF@0.5%"),
+        ("bedroc(alpha=80.5)", "BEDROC(alpha=80.5)"),
         ("RPrec", "Rprec"),
         ("RBP(p=0.8)", "RBP"),
         ("RBP(rel=1, p=.5)", "RBP(p=0.5,rel=1)"),
@@ -68,10 +72,9 @@ def test_one_name_or_several():
     [
         (
             "AveragePrecision",
-            "'AveragePrecision' is not a known measure. Known are AP, Bpref, DCG",
+            "'AveragePrecision' is not a known measure. Known are AP, AUC, BEDROC",
         ),
-        ("ndcg@10", "'ndcg' is not a known measure. Is nDCG@10 meant? Known are AP"),
-        ("map", "'map' is not a known measure. Is AP meant? Known"),
+        ("roc_auc", "'roc_auc' is not a known measure. Is AUC meant? Known"),
         ("MRR_10", "Is RR@10 meant?"),
         ("precision_at_5", "Is P@5 meant?"),
         ("ndcg_cut.10", "no measure; one is 'nDCG(dcg=\"log2\")@10'. Is nDCG@10 meant?"),
@@ -80,7 +83,7 @@ def test_one_name_or_several():
         ("recip_rank", "Is RR meant?"),
         ("hit@1", "Is Success@1 meant?"),
         ("infAP", "infAP is refused: its exact mean"),
-        ("IPrec@0.1", "no measure"),
+        ("IPrec@0.1", "IPrec is refused: its exact mean"),
         ("INST(max_rel=3)", "INST is refused"),
         ("alpha_nDCG@10", "alpha_nDCG is refused"),
         ("α_nDCG@10", "α_nDCG is refused"),  # noqa: RUF001

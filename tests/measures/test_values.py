@@ -17,10 +17,14 @@ from sklearn_talr import measures
 from sklearn_talr.histogram import RankingHistogram
 from sklearn_talr.measures import (
     AP,
+    AUC,
+    BEDROC,
     DCG,
+    EF,
     ERR,
     F1,
     RBP,
+    RIE,
     RR,
     Bpref,
     Judged,
@@ -36,10 +40,13 @@ from sklearn_talr.metrics import make_ranking_scorer, tie_breaking_range
 from sklearn_talr.neighbors import HammingNeighbors
 from sklearn_talr.runs import evaluate_run
 
-ALL = [AP, Bpref, DCG, ERR, F1, Judged, P, R, RBP, RR, Rprec, Success, nDCG]
+ALL = [AP, AUC, BEDROC, Bpref, DCG, EF, ERR, F1, Judged]
+ALL += [P, R, RBP, RIE, RR, Rprec, Success, nDCG]
 WITH_PARAMS = [
     AP(denominator="min") @ 10,
     DCG(dcg="log2", log_base=10) @ 3,
+    BEDROC(alpha=80.5),
+    EF @ "0.5%",
     ERR(max_rel=3) @ 20,
     RBP(p=0.5, rel=2),
     Rprec(rel=2),
@@ -57,6 +64,8 @@ ORACLES = {
     P(rel=3) @ 2: lambda r, j: run_cases.precision(r, j, 2, 3),
     RR(rel=2): lambda r, j: run_cases.reciprocal_rank(r, j, rel=2),
 }
+NAMED = ["EF@25%", "EF(rel=2)@3", "P@20%", "AUC", "AUC(rel=2)", "RIE", "BEDROC"]
+ORACLES |= {parse_measure(name): run_cases.MEASURES[name] for name in NAMED}
 
 
 @pytest.mark.parametrize("measure", ALL + WITH_PARAMS, ids=str)
@@ -94,8 +103,11 @@ def test_values_are_made_of_values_and_never_changed():
     assert len({AP, AP(rel=1), AP @ 5, parse_measure("MAP@5"), nDCG, DCG}) == 4
 
 
-@pytest.mark.parametrize("cutoff", [0, -1, 2.5, "3", True, [1], 2**63, None])
-def test_a_cutoff_is_a_positive_integer(cutoff):
+CUTOFFS = [0, -1, 2.5, "3", True, [1], 2**63, None, "0%", "101%", "100.1%", "1 %", "-1%"]
+
+
+@pytest.mark.parametrize("cutoff", CUTOFFS)
+def test_a_cutoff_is_a_positive_integer_or_a_share(cutoff):
     for measure in (AP, nDCG, P):
         with pytest.raises(ValueError, match=f"{measure}.* cutoff|cutoff of {measure}"):
             measure @ cutoff
@@ -118,6 +130,25 @@ def test_wrong_parameters_are_named():
     for value in ("skip", None, True):
         with pytest.raises(ValueError, match=r"zero_division.* must be"):
             AP.of(table, zero_division=value)
+
+
+def test_shares_of_a_list_are_rounded_up_exactly():
+    """Of 100 items 7 % are 7, though .07 * 100 is a little more in floating point."""
+    affinity = np.eye(100, dtype=int)
+    for share, k in {"7%": 7, "29%": 29, "0.1%": 1, "7.01%": 8, "100%": 100}.items():
+        found = (R @ share).score(affinity, [np.arange(100.0, 0, -1)] * 100, average=False)
+        assert found.sum() == k
+    assert (EF @ "1.0%").score([[1, 0]], [[2.0, 1.0]]) == 2
+    assert (EF @ 99).score([[1, 0]], [[2.0, 1.0]]) == 1  # no rank is beyond the list
+
+
+def test_long_lists_have_no_rounding_of_their_own():
+    n = 10**6
+    table = RankingHistogram([[[300_000, 699_000], [500, 500]]], levels=[0, 1])
+    assert_allclose(AUC.of(table), [(849_000 + 349_500) / 2 / 999_000], rtol=1e-14)
+    for measure in (RIE, RIE(alpha=0.01), EF @ "1%"):
+        tied = RankingHistogram([[[n - 1000], [1000]]], levels=[0, 1])
+        assert_allclose(measure.of(tied), [1], rtol=1e-9)
 
 
 @st.composite

@@ -77,7 +77,7 @@ def test_scores_of_any_estimator(name, queries):
     estimator = {
         "regressor": Ridge(),
         "classifier": LogisticRegression(),
-        "svm": RankingSVC("ndcg").set_fit_request(groups=True),
+        "svm": RankingSVC("nDCG").set_fit_request(groups=True),
         "pipeline": make_pipeline(StandardScaler(), Ridge()),
     }[name]
     result = cross_validate(
@@ -132,7 +132,7 @@ def test_without_groups_the_scorer_says_how_to_get_them(queries):
 def test_what_is_no_measure_of_arrays_is_refused():
     for measure, message in {
         "P(gain='linear')": "P takes no parameter gain; it takes rel",
-        "map": "'map' is not a known measure",
+        "hits": "'hits' is not a known measure",
         "AP@0": "the cutoff of AP must be a positive integer",
         "Judged": "Judged is a measure of runs: arrays and tables have",
     }.items():

@@ -157,7 +157,7 @@ def test_a_pickled_scorer_scores_the_same(database):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"measure": "map"}, "'map' is not a known measure"),
+        ({"measure": "hits"}, "'hits' is not a known measure"),
         ({"measure": "Judged@5"}, "Judged@5 is a measure of runs"),
         ({"measure": "AP@0"}, "the cutoff of AP must be a positive integer"),
         ({"measure": []}, "measures must name at least one measure"),

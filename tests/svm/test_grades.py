@@ -12,7 +12,7 @@ from sklearn_talr.metrics import tie_aware_ndcg_score
 from sklearn_talr.svm import RankingSVC
 from sklearn_talr.svm._risks import GradedRisk, RankingRisk
 
-RANKING = ["average_precision", "ndcg"]
+RANKING = ["AP", "nDCG"]
 
 
 def draw(n_queries=20, per_query=12, seed=0):
@@ -50,14 +50,14 @@ def test_two_grades_are_two_classes():
     _, y, groups = draw()
     scores = np.random.default_rng(0).normal(size=len(y))
     for found, expected in zip(
-        GradedRisk(3 * (y > 1), groups)(scores), RankingRisk(y > 1, groups, "ndcg")(scores)
+        GradedRisk(3 * (y > 1), groups)(scores), RankingRisk(y > 1, groups, "nDCG")(scores)
     ):
         assert_allclose(found, expected, atol=1e-15)
 
 
 def test_what_is_fitted():
     X, y, groups = draw()
-    svc = RankingSVC("ndcg", warm_start=True, class_weight="balanced")
+    svc = RankingSVC("nDCG", warm_start=True, class_weight="balanced")
     svc.fit(X, y.astype(float), groups=groups)
     assert_array_equal(svc.grades_, [0, 1, 3])
     assert_array_equal(svc.classes_, [False, True])
@@ -71,10 +71,10 @@ def test_what_is_fitted():
     again = clone(svc).fit(X, y, groups=groups)
     assert_array_equal(again.coef_, svc.coef_)
     assert svc.fit(X, y > 0, groups=groups).grades_ is None  # no tangents of grades
-    assert_array_equal(svc.coef_, RankingSVC("ndcg").fit(X, y > 0, groups=groups).coef_)
+    assert_array_equal(svc.coef_, RankingSVC("nDCG").fit(X, y > 0, groups=groups).coef_)
 
 
-@pytest.mark.parametrize("loss", ["average_precision", "zero_one"])
+@pytest.mark.parametrize("loss", ["AP", "zero_one"])
 def test_other_losses_take_all_above_0_for_relevant(loss):
     """Also in a test set with grades that the training set lacks, and the reverse."""
     X, y, groups = draw()
@@ -93,12 +93,12 @@ def test_other_losses_take_all_above_0_for_relevant(loss):
         assert score == np.mean(svc.predict(X) == (y > 0))
 
 
-@pytest.mark.parametrize("loss", ["average_precision", "zero_one"])
+@pytest.mark.parametrize("loss", ["AP", "zero_one"])
 def test_without_grade_0_nothing_is_irrelevant_but_to_ndcg(loss):
     X, y, groups = draw()
     with pytest.raises(ValueError, match=r"must have samples of grade 0 .* y >= 2\)"):
         RankingSVC(loss).fit(X, y + 1, groups=groups)
-    assert_array_equal(RankingSVC("ndcg").fit(X, y + 1, groups=groups).grades_, [1, 2, 4])
+    assert_array_equal(RankingSVC("nDCG").fit(X, y + 1, groups=groups).grades_, [1, 2, 4])
 
 
 @pytest.mark.parametrize("kind", [int, float])
@@ -120,7 +120,7 @@ def test_what_two_positive_numbers_are_taken_for_is_said(loss, kind):
 @pytest.mark.parametrize("wrong", [-1, 1001])
 def test_what_is_no_grade_is_refused(wrong):
     X, y, groups = draw()
-    svc = RankingSVC("ndcg").fit(X, y, groups=groups)
+    svc = RankingSVC("nDCG").fit(X, y, groups=groups)
     y = y.copy()
     y[5] = wrong
     for call in (svc.fit, svc.score):

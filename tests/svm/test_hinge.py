@@ -16,7 +16,7 @@ def by_definition(scores, targets, loss):
     return best - np.mean(positive[:, None] - negative)
 
 
-@pytest.mark.parametrize("loss", ["average_precision", "ndcg"])
+@pytest.mark.parametrize("loss", ["AP", "nDCG"])
 def test_value_by_definition(loss):
     rng = np.random.default_rng(0)
     targets = np.array([[1, 0, 0, 1, 0], [0, 0, 1, 0, 0], [1, 1, 1, 0, 1], [0, 0, 0, 0, 0]])
@@ -30,7 +30,7 @@ def test_value_by_definition(loss):
         assert batch.item() == pytest.approx(np.mean(expected))
 
 
-@pytest.mark.parametrize("loss", ["average_precision", "ndcg"])
+@pytest.mark.parametrize("loss", ["AP", "nDCG"])
 def test_gradient(loss):
     generator = torch.Generator().manual_seed(0)
     scores = torch.randn(3, 12, generator=generator, dtype=torch.float64)
@@ -46,12 +46,12 @@ def test_gradient_vanishes_at_the_optimum_of_the_svm():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 4))
     y = (X[:, 0] + rng.normal(size=80) > 1).astype(int)
-    svc = RankingSVC("ndcg", 0.2, tol=1e-6).fit(X, y)
+    svc = RankingSVC("nDCG", 0.2, tol=1e-6).fit(X, y)
     features, targets = torch.tensor(X), torch.tensor(y)
     w = torch.tensor(svc.coef_[0], requires_grad=True)
 
     def objective():
-        risk = RankingHingeLoss("ndcg")(features @ w, targets)
+        risk = RankingHingeLoss("nDCG")(features @ w, targets)
         return w @ w / 2 + svc.C * len(y) * risk
 
     assert objective().item() == pytest.approx(svc.objective_, rel=1e-9)
@@ -91,7 +91,7 @@ def test_on_a_device():
 
 
 def test_bad_input_is_refused():
-    with pytest.raises(ValueError, match="The 'loss' parameter"):
+    with pytest.raises(ValueError, match="loss must be 'AP' or 'nDCG', got 'zero"):
         RankingHingeLoss("zero_one")
     with pytest.raises(ValueError, match="must have one shape"):
         RankingHingeLoss()(torch.zeros(3), torch.zeros(2))

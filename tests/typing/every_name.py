@@ -87,7 +87,7 @@ assert_type(losses.soft_average_precision(counts, levels), torch.Tensor)
 simplified = losses.simplified_average_precision, losses.simplified_ndcg
 for of_counts in (losses.soft_ndcg, *simplified):
     assert_type(of_counts(counts, levels), torch.Tensor)
-modules: list[torch.nn.Module] = [losses.TieAwareLoss("nDCG"), svm.RankingHingeLoss("ndcg")]
+modules: list[torch.nn.Module] = [losses.TieAwareLoss("nDCG"), svm.RankingHingeLoss("nDCG")]
 
 # Affinities
 labels = affinity.LabelAffinity()
@@ -122,6 +122,10 @@ rankings = histogram.RankingHistogram.from_scores([[1, 0]], [[0.5, 0.1]])
 assert_type(rankings, histogram.RankingHistogram)
 values = [
     measures.AP @ 10,
+    measures.AUC,
+    measures.BEDROC(alpha=80.5),
+    measures.EF @ "1%",
+    measures.RIE,
     measures.Bpref,
     measures.DCG,
     measures.ERR,

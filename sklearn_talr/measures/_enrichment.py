@@ -1,0 +1,177 @@
+"""Measures of early enrichment and the ROC curve, as used in virtual screening."""
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from ._base import is_real, parameter
+from ._measures import OfRelevance, relevant_within
+
+
+class EnrichmentFactor(OfRelevance):
+    r"""Enrichment factor: how much denser the relevant items are among the first k ranks.
+
+    Of N items, n of them relevant, the first k hold H relevant ones in the mean over all
+    orders of ties:
+
+    .. math:: \mathrm{EF}@k = \frac{H / k}{n / N}.
+
+    A cutoff is a number of ranks or a share of the list, ``EF @ "1%"``, which is rounded up
+    to whole ranks: 1 % of 4 832 items are 49. Relevant documents that a run has not
+    retrieved belong to the N, and are never found. Values are in [0, N / k].
+
+    Parameters
+    ----------
+    rel : int, default=1
+        The least affinity that is relevant.
+
+    Examples
+    --------
+    Two of four items share the first place, and one of them is relevant:
+
+    >>> from sklearn_talr.measures import EF
+    >>> (EF @ "25%").score([[1, 0, 0, 0]], [[2.0, 2.0, 1.0, 0.0]])
+    2.0
+    """
+
+    name, title, needs_cutoff, range = "EF", "enrichment factor", True, (0.0, math.inf)
+
+    def kernel(self, ties):
+        """Share of the relevant items that is within k, over the share of the list."""
+        share = np.minimum(ties.k, ties.n_listed) / np.maximum(ties.n_listed, 1)
+        found = relevant_within(ties) / np.maximum(ties.n_relevant, 1)
+        return found / np.where(share > 0, share, 1)
+
+
+class _OfAllRanks(OfRelevance):
+    """Sum of a weight over the ranks of relevant items, compared with other rankings.
+
+    Every relevant item of a tie takes each of its ranks equally often. Relevant documents
+    that a run has not retrieved have the ranks after its last. Where nothing else is
+    listed there is no ranking, and the value is the share of them that is retrieved.
+    """
+
+    takes_cutoff = False
+
+    @abstractmethod
+    def weight(self, start, length, n_listed):
+        """Sum of the weights of ranks start + 1, ..., start + length."""
+
+    def total(self, ties):
+        """The sum of each query."""
+        sums = self.weight(ties.t, ties.n, ties.spread(ties.n_listed))
+        total = ties.sum_before_cut(ties.p / np.maximum(ties.n, 1) * sums)
+        return total + self.weight(
+            ties.n_items, ties.n_listed - ties.n_items, ties.n_listed
+        )
+
+    def kernel(self, ties):
+        """The value, or what has been retrieved where there is nothing to rank."""
+        n, n_listed = np.maximum(ties.n_relevant, 1), ties.n_listed
+        found = ties.n_relevant - (n_listed - ties.n_items)
+        is_ranked = n_listed > ties.n_relevant
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(is_ranked, self.compared(ties, n, n_listed), found / n)
+
+    def compared(self, ties, n, n_listed):
+        """The sum, from 0 in the worst of all rankings to 1 in the best."""
+        least = self.weight(n_listed - n, n, n_listed)
+        most = self.weight(np.zeros_like(n), n, n_listed)
+        return (self.total(ties) - least) / (most - least)
+
+
+class AreaUnderROC(_OfAllRanks):
+    """Area under the ROC curve: the share of pairs in the right order, ties a half.
+
+    A pair is a relevant and an irrelevant item. Relevant documents that a run has not
+    retrieved are behind all that it has. Where nothing else is listed it is the share of
+    relevant ones that is retrieved. Values are in [0, 1], 1/2 in random order.
+
+    Parameters
+    ----------
+    rel : int, default=1
+        The least affinity that is relevant.
+
+    Examples
+    --------
+    >>> from sklearn_talr.measures import AUC
+    >>> AUC.score([[1, 0, 0]], [[2.0, 2.0, 1.0]])
+    0.75
+    """
+
+    name, title = "AUC", "area under the ROC curve"
+
+    def weight(self, start, length, n_listed):
+        """Less the rank."""
+        return -length * (2.0 * start + length + 1) / 2
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class BoltzmannEnhanced(_OfAllRanks):
+    r"""Boltzmann-enhanced discrimination of ROC: early enrichment between 0 and 1.
+
+    Rank r of N weighs :math:`e^{-\alpha r / N}`, and the sum over the relevant items is
+    scaled so that the worst ranking has 0 and the best 1 (Truchon and Bayly, 2007). With
+    alpha=20 the first 8 % of the list make 80 % of the value. Relevant documents that a run
+    has not retrieved follow its list. Values are in [0, 1].
+
+    Parameters
+    ----------
+    alpha : float, default=20
+        How early relevant items must come, from 0.01, nearly AUC, to 10000.
+
+    rel : int, default=1
+        The least affinity that is relevant.
+
+    Examples
+    --------
+    >>> from sklearn_talr.measures import BEDROC
+    >>> round(BEDROC.score([[1, 0, 0]], [[2.0, 2.0, 1.0]]), 3)
+    0.501
+    """
+
+    name, title = "BEDROC", "BEDROC"
+
+    alpha: float = parameter(
+        20, lambda value: is_real(value) and 0.01 <= value <= 1e4, "between 0.01 and 10000"
+    )
+
+    def weight(self, start, length, n_listed):
+        """Geometric sum, over the weight of rank 1."""
+        decay = self.alpha / np.maximum(n_listed, 1)
+        return np.exp(-decay * start) * np.expm1(-decay * length) / np.expm1(-decay)
+
+
+class RobustInitialEnhancement(BoltzmannEnhanced):
+    """Robust initial enhancement: the weights of :data:`BEDROC`, over those of all items.
+
+    The mean weight of relevant items, divided by the mean weight of all (Sheridan et al.,
+    2001). Values are positive, 1 in random order.
+
+    Parameters
+    ----------
+    alpha : float, default=20
+        How early relevant items must come, from 0.01 to 10000.
+
+    rel : int, default=1
+        The least affinity that is relevant.
+
+    Examples
+    --------
+    >>> from sklearn_talr.measures import RIE
+    >>> round(RIE.score([[1, 0, 0]], [[2.0, 2.0, 1.0]]), 3)
+    1.5
+    """
+
+    name, title, range = "RIE", "RIE", (0.0, math.inf)
+
+    def compared(self, ties, n, n_listed):
+        """Mean weight of the relevant items over that of all."""
+        all_items = self.weight(np.zeros_like(n), n_listed, n_listed)
+        return self.total(ties) / n * n_listed / all_items
+
+
+AUC, BEDROC = AreaUnderROC(), BoltzmannEnhanced()
+EF, RIE = EnrichmentFactor(), RobustInitialEnhancement()
