@@ -1,4 +1,4 @@
-"""Affinity graded by the distance of feature rows."""
+"""Affinity graded by the distance of feature rows, or of fingerprints."""
 
 from numbers import Integral
 
@@ -7,13 +7,14 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.metrics import euclidean_distances
 from sklearn.utils import check_array, check_random_state
+from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import as_numpy
-from .._compat import Interval
+from .._compat import Interval, StrOptions
 from .._state import replace_fitted
 from .._threads import slices
-from .._types import Any, Array, ArrayLike, Rows, Seed, Self, Sequence
+from .._types import Any, Array, ArrayLike, Literal, Rows, Seed, Self, Sequence
 from ._base import BaseAffinity
 
 _EPS = np.finfo(np.float64).eps
@@ -22,7 +23,7 @@ _CELLS_PER_BLOCK = 2**20  # of rows that are subtracted from each other
 
 
 class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
-    """Graded affinity by thresholds on the Euclidean distance of feature rows.
+    """Graded affinity by thresholds on the distance of feature rows.
 
     The nearest pairs get the highest level. Thresholds are quantiles of the pairwise
     distances among the rows seen by `fit`. Targets are numbers, such as prices, or rows of
@@ -36,6 +37,11 @@ class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
 
     levels : sequence of int, default=(1, 2, 5, 10)
         Affinity of each quantile, at least 1, and higher for smaller quantiles.
+
+    metric : {"euclidean", "jaccard"}, default="euclidean"
+        Distance of rows. "jaccard" is that of sets, one minus the Tanimoto similarity, of
+        rows of 0 and 1 such as the fingerprints of molecules. Two rows without a 1 are
+        equal, at distance 0, as in SciPy; RDKit gives them a similarity of 0.
 
     subsample : int, default=5_000
         Number of rows, at least 2, from which the thresholds are found. If there are more
@@ -53,8 +59,8 @@ class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
     levels_ : ndarray of shape (n_quantiles + 1,)
         Sorted values that the affinity can take, 0 included.
 
-    mean_ : ndarray of shape (n_features,)
-        Mean of the rows seen by `fit`, from which distances are measured.
+    mean_ : ndarray of shape (n_features,) or None
+        Mean of the rows seen by `fit`, from which distances are measured; None of sets.
 
     n_features_in_ : int
         Number of features of the rows seen by `fit`.
@@ -85,6 +91,13 @@ class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
            [0, 0, 0, 2]])
     >>> affinity.fit([10.0, 11.0, 15.0, 90.0])([12.0], [11.0, 30.0])
     array([[2, 1]])
+
+    The first two sets share two of three, and two pairs are tied at one of four:
+
+    >>> sets = [[1, 1, 0, 0], [1, 1, 1, 0], [0, 0, 1, 1], [1, 0, 0, 1]]
+    >>> affinity = ThresholdAffinity((0.6, 0.1), (1, 2), metric="jaccard").fit(sets)
+    >>> affinity(sets[:1], sets)
+    array([[2, 2, 0, 1]])
     """
 
     by_distance = True
@@ -92,6 +105,7 @@ class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
     _parameter_constraints: dict = {
         "quantiles": ["array-like"],
         "levels": ["array-like"],
+        "metric": [StrOptions({"euclidean", "jaccard"})],
         "subsample": [Interval(Integral, 2, None, closed="left")],
         "random_state": ["random_state"],
     }
@@ -101,11 +115,13 @@ class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
         quantiles: Sequence[float] = (0.05, 0.01, 0.002, 0.001),
         levels: Sequence[int] = (1, 2, 5, 10),
         *,
+        metric: Literal["euclidean", "jaccard"] = "euclidean",
         subsample: int = 5_000,
         random_state: Seed = 0,
     ) -> None:
         self.quantiles = quantiles
         self.levels = levels
+        self.metric = metric
         self.subsample = subsample
         self.random_state = random_state
 
@@ -143,11 +159,19 @@ class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
                 f"must have a higher level, got {self.quantiles} and {self.levels}."
             )
         rows = self.check_targets(y)
-        if len(rows) < 2:
+        if rows.shape[0] < 2:
             raise ValueError("ThresholdAffinity needs at least 2 rows, got 1 sample.")
-        if len(rows) > self.subsample:
+        if rows.shape[0] > self.subsample:
             rng = check_random_state(self.random_state)
-            rows = rows[rng.choice(len(rows), self.subsample, replace=False)]
+            rows = rows[rng.choice(rows.shape[0], self.subsample, replace=False)]
+        fitted = {
+            "levels_": np.concatenate(([0], np.sort(levels))),
+            "n_features_in_": rows.shape[1],
+        }
+        if self.metric == "jaccard":
+            pairs = _jaccard(rows, rows)[~np.tri(rows.shape[0], dtype=bool)]
+            fitted |= {"thresholds_": np.quantile(pairs, quantiles), "mean_": None}
+            return replace_fitted(self, fitted)
         mean = rows.mean(axis=0, dtype=np.float64)
         squares = euclidean_distances(rows - mean, squared=True)
         np.fill_diagonal(squares, -1)  # which is that of no pair
@@ -164,27 +188,34 @@ class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
         # far from all others, such as one of -9999, is not to decide how much that is.
         length = np.quantile(np.linalg.norm(rows, axis=1), 0.99)
         rounded = 8 * np.finfo(rows.dtype).eps * length
-        fitted = {
-            "thresholds_": thresholds * (1 + rows.shape[1] * _EPS) + rounded,
-            "levels_": np.concatenate(([0], np.sort(levels))),
-            "mean_": mean,
-            "n_features_in_": rows.shape[1],
-        }
-        return replace_fitted(self, fitted)
+        thresholds = thresholds * (1 + rows.shape[1] * _EPS) + rounded
+        return replace_fitted(self, fitted | {"thresholds_": thresholds, "mean_": mean})
 
     def check_targets(self, y: Any) -> Any:
         """Return the feature rows as a 2-D float array, or raise ValueError.
 
-        Single numbers, of shape (n_samples,), become rows of one feature.
+        Single numbers, of shape (n_samples,), become rows of one feature. Of sets rows stay
+        what they are, CSR too.
         """
         y = as_numpy(y, "y")
+        if self.metric == "jaccard":
+            y = check_array(y, accept_sparse="csr", dtype="numeric", input_name="y")
+            values = y.data if sp.issparse(y) else y
+            wrong = values[(values != 0) & (values != 1)]
+            if wrong.size:
+                raise ValueError(
+                    f"y must hold 0 and 1 for metric='jaccard', but holds {wrong[0]}. Pass "
+                    "counts as y > 0, and packed bytes as np.unpackbits(y, axis=1, "
+                    "bitorder='little'), RDKit's order."
+                )
+            return y
         if np.ndim(y) == 1 and np.ndim(y[0] if len(y) else 0) == 0:
             y = np.reshape(y, (-1, 1))
         return check_array(y, dtype=(np.float64, np.float32), input_name="y")
 
     def targets_of(self, X: Rows) -> Any:
         """Return the features as targets, or raise ValueError if they are sparse."""
-        if sp.issparse(X):
+        if sp.issparse(X) and self.metric != "jaccard":
             raise ValueError(
                 "y=None means affinity by distance, which needs dense rows, but X is "
                 "sparse. Pass y: labels, or dense feature rows of fewer dimensions with "
@@ -227,6 +258,10 @@ class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
                     f"y has {rows.shape[1]} features, but the thresholds are those of "
                     f"distances between rows of {self.n_features_in_} features."
                 )
+        limits = np.sort(self.thresholds_)
+        if self.metric == "jaccard":
+            distances = _jaccard(y_query, y_database)
+            return self.levels_[::-1][np.searchsorted(limits, distances, side="left")]
         # Squares as differences of products lose digits, the more the longer rows are. In
         # single precision, where it holds them, they take half the time.
         centered = y_query - self.mean_, y_database - self.mean_
@@ -238,7 +273,7 @@ class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
         squares = np.maximum(sums - 2 * squares, 0)
         margin = 4 * (self.n_features_in_ + 1) * np.finfo(dtype).eps * sums
         margin += self.n_features_in_ * np.finfo(dtype).tiny
-        limits = np.sort(self.thresholds_) ** 2
+        limits **= 2
         is_near = np.zeros(squares.shape, dtype=bool)
         for limit in limits:
             is_near |= np.abs(squares - limit) <= margin
@@ -247,6 +282,15 @@ class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
             pairs = query[part], item[part]
             squares[pairs] = _squares(y_query[pairs[0]], y_database[pairs[1]])
         return self.levels_[::-1][np.searchsorted(limits, squares, side="left")]
+
+
+def _jaccard(rows, others):
+    """One minus shared ones over all ones of each pair; equal fractions, equal floats."""
+    rows, others = (each.astype(np.float32) for each in (rows, others))  # whole numbers
+    shared = safe_sparse_dot(rows, others.T, dense_output=True).astype(np.float64)
+    sizes = [np.asarray(each.sum(axis=1), np.float64).ravel() for each in (rows, others)]
+    either = np.add.outer(*sizes) - shared
+    return 1 - np.divide(shared, either, out=np.ones_like(shared), where=either > 0)
 
 
 def _squares(rows, others):

@@ -1,10 +1,15 @@
 """ThresholdAffinity: levels by quantiles of the distances among training rows."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist, pdist
+from sklearn.base import clone
 
+from sklearn_talr import TALRHasher
 from sklearn_talr.affinity import ThresholdAffinity
 
 
@@ -137,3 +142,44 @@ def test_one_distance_has_one_level(kind, unit):
     assert_array_equal(np.vstack([affinity(row[None], rows) for row in rows]), found)
     far = np.vstack([rows, np.full_like(rows[:1], 1e9)])  # squares lose more digits
     assert_array_equal(affinity(far, far)[:-1, :-1], expected)
+
+
+def test_sets_are_graded_by_tanimoto_exactly():
+    """Against fractions; rows of few bits tie often, and some are empty."""
+    rng = np.random.default_rng(9)
+    sets = (rng.random((90, 12)) < 0.3).astype(np.uint8)
+    sets[:3] = 0
+    shared, ones = sets.astype(int) @ sets.T.astype(int), sets.sum(axis=1, dtype=int)
+    either = np.add.outer(ones, ones) - shared
+    fractions = np.frompyfunc(Fraction, 2, 1)(shared, np.maximum(either, 1))
+    fractions[either == 0] = Fraction(1)
+    quantiles, levels = (0.5, 0.1, 0.02), (1, 2, 5)
+    ascending = sorted(1 - fractions[np.triu_indices(90, k=1)])
+    expected = np.zeros(shared.shape, dtype=int)
+    for quantile, level in zip(quantiles, levels):
+        place = Fraction(str(quantile)) * (len(ascending) - 1)
+        low, high = (ascending[int(f(place))] for f in (np.floor, np.ceil))
+        expected[(1 - fractions <= low + (high - low) * (place % 1)).astype(bool)] = level
+    affinity = ThresholdAffinity(quantiles, levels, metric="jaccard")
+    for rows in (sets, sets.astype(bool), sets.astype(float), sp.csr_array(sets * 1.0)):
+        assert_array_equal(affinity.fit(rows)(rows, rows), expected)
+        assert_array_equal(affinity(rows[:5], rows), expected[:5])
+    thresholds = np.quantile(pdist(sets > 0, "jaccard"), quantiles)
+    assert_allclose(affinity.thresholds_, thresholds, rtol=1e-15)
+    hasher = TALRHasher(8, affinity=affinity, max_iter=1, random_state=0)
+    by_rows = hasher.fit(sets, sets).transform(sets)
+    by_csr = clone(hasher).fit(sets, sp.csr_array(sets)).transform(sets)
+    assert_array_equal(by_rows, by_csr)
+
+
+def test_packed_fingerprints_and_counts_are_refused_as_sets():
+    affinity = ThresholdAffinity(metric="jaccard")
+    for wrong in (
+        [[3, 0], [0, 1]],
+        [[0.5, 1.0], [0.0, 1.0]],
+        sp.csr_array([[2.0, 0], [0, 1]]),
+    ):
+        with pytest.raises(ValueError, match=r"must hold 0 and 1 .*np.unpackbits"):
+            affinity.fit(wrong)
+    with pytest.raises(ValueError, match="Expected 2D array"):
+        affinity.fit([0, 1, 1])
