@@ -2,7 +2,7 @@
 
     python benchmarks/bench_svm.py              # all tables but the last, a few minutes
     python benchmarks/bench_svm.py inference    # one of: inference scaling sizes training
-                                                #         path grades quality
+                                                #         path grades offsets quality
 
 ``quality`` needs the folder of benchmark sets (environment variable
 ``SKLEARN_TALR_DATA``) and takes about half an hour. Contenders take turns in one process;
@@ -11,6 +11,7 @@ figures are medians of wall time. What ``grades`` and ``quality`` measure are ro
 """
 
 import argparse
+import contextlib
 import time
 import warnings
 from functools import partial
@@ -21,11 +22,12 @@ from _timing import medians
 from benchmark_sets import load_benchmark
 from record_speed import scan_of_ranks
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import LinearSVC
 
 from sklearn_talr._progress import Progress
+from sklearn_talr.measures import nDCG
 from sklearn_talr.metrics import tie_aware_average_precision_score, tie_aware_ndcg_score
 from sklearn_talr.svm import RankingSVC, _solver, loss_augmented_ranks
 from sklearn_talr.svm import _ranking_svc as estimator
@@ -298,6 +300,63 @@ def grades(seeds=(0, 1, 2)):
     _print_means("Grades 0, 1 and 2", "grades", seeds)
 
 
+def offsets(seeds=(0, 1, 2)):
+    """Held-out NDCG of queries with offsets of their own: features centered within, or not.
+
+    LightGBM takes part where it is installed.
+    """
+    contenders = {
+        "RankingSVC": [partial(_fit_ndcg, C=C) for C in (1e-4, 1e-3, 1e-2, 1e-1)],
+        "ridge regression": [partial(_fit_ridge, alpha=10.0**i) for i in range(-1, 4)],
+    }
+    with contextlib.suppress(ImportError):
+        import lightgbm
+
+        def fit(X, y, groups, **how):
+            ranker = lightgbm.LGBMRanker(learning_rate=0.05, verbose=-1, n_jobs=1, **how)
+            return ranker.fit(X, y, group=np.bincount(groups)).predict
+
+        sizes = [{"n_estimators": n, "num_leaves": m} for n in (100, 300) for m in (7, 31)]
+        contenders["lambdarank"] = [partial(fit, **how) for how in sizes]
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        mixing, worth = rng.normal(size=(10, 30)), rng.normal(size=10)
+        worth *= 1.3 / np.linalg.norm(worth)
+        parts = [_draw_offsets(rng, mixing, worth, n) for n in (150, 100, 200)]
+        for kind in ("as they are", "centered"):
+            for name, fits in contenders.items():
+                key = _key("offsets", seed, "drawn", f"{name}, {kind}")
+                if STORE.has(**key):
+                    continue
+                start = time.process_time()
+                train, *rest = [(X[kind], y, groups) for X, y, groups in parts]
+                models = [fit(*train) for fit in fits]
+
+                def score(model, X, y, groups):
+                    y_score = model(X) if callable(model) else X @ model
+                    return nDCG.score(y, y_score, groups=groups)
+
+                best = max(models, key=lambda model: score(model, *rest[0]))
+                seconds = time.process_time() - start
+                STORE.add(**key, ndcg=float(score(best, *rest[1])), seconds=seconds)
+    _print_means("Queries with offsets", "offsets", seeds)
+
+
+def _fit_ridge(X, y, groups, alpha):
+    return Ridge(alpha=alpha).fit(X, y).coef_
+
+
+def _draw_offsets(rng, mixing, worth, n_queries, n=40):
+    latent = rng.normal(size=(n_queries, n, len(mixing)))
+    offset = 2 * rng.normal(size=(n_queries, 1, len(mixing)))
+    X = (latent + offset) @ mixing + 0.6 * rng.normal(size=(n_queries, n, mixing.shape[1]))
+    worth = latent @ worth + 0.8 * rng.normal(size=(n_queries, n))
+    y = np.searchsorted([1.4, 2.4, 3.2], worth.ravel())
+    forms = {"as they are": X, "centered": X - X.mean(axis=1, keepdims=True)}
+    forms = {kind: rows.reshape(-1, rows.shape[2]) for kind, rows in forms.items()}
+    return forms, y, np.repeat(np.arange(n_queries), n)
+
+
 def _draw_grades(rng, mixing, n_queries):
     X, y, groups = [], [], []
     for query in range(n_queries):
@@ -346,7 +405,7 @@ def _rows_of_queries(groups):
     return [np.flatnonzero(groups == query) for query in np.unique(groups)]
 
 
-RUNS = (inference, scaling, sizes, training, path, grades, quality)
+RUNS = (inference, scaling, sizes, training, path, grades, offsets, quality)
 TABLES = {run.__name__: run for run in RUNS}
 
 if __name__ == "__main__":

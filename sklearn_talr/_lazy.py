@@ -42,7 +42,8 @@ def lazy_names(package, homes, what=None):
         return module if homes[name] == name else getattr(module, name)
 
     def names():
-        return sorted({*vars(sys.modules[package]), *homes})
+        module = sys.modules[package]
+        return sorted({name for name in vars(module) if name[0] == "_"} | {*module.__all__})
 
     return get, names
 

@@ -5,13 +5,14 @@ Libraries that are heavy or optional are imported by type checkers only.
 
 from collections.abc import Callable, Iterator, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NewType, Self, TypeVar
 
 import numpy as np
 from numpy.random import RandomState
-from numpy.typing import ArrayLike, DTypeLike, NDArray
+from numpy.typing import DTypeLike, NDArray
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
     from pandas import DataFrame
     from scipy.sparse import csr_array, sparray, spmatrix
     from torch import Tensor
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     Rows = ArrayLike | sparray | spmatrix
 else:
     DataFrame = Rows = Tensor = csr_array = Any
+    ArrayLike = NewType("ArrayLike", object)  # of a name that help() can print
+    ArrayLike.__module__ = "numpy.typing"
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]

@@ -104,7 +104,7 @@ class FastHasher(DiscreteHasher):
     0.7
     """
 
-    follows_arrays = False  # trees are scikit-learn's
+    _follows_arrays = False  # trees are scikit-learn's
 
     _parameter_constraints: dict = {
         **DiscreteHasher._parameter_constraints,

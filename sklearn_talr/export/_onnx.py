@@ -136,7 +136,7 @@ def export_onnx(
             "know: it writes linear layers with rectifiers between them."
         )
     onnx = optional("onnx", "export_onnx needs the package onnx: pip install onnx")
-    model = _model(onnx, layers, hasher.saturates_queries, output)
+    model = _model(onnx, layers, hasher._saturates_queries, output)
     onnx.checker.check_model(model, full_check=True)
     onnx.save_model(model, path)
 

@@ -190,7 +190,7 @@ class AdditiveHasher(BaseHasher):
     """
 
     default_query = "weights"
-    follows_arrays = False  # bits are chosen by loops over the columns of NumPy arrays
+    _follows_arrays = False  # bits are chosen by loops over the columns of NumPy arrays
 
     _parameter_constraints: dict = {
         "n_bits": [Interval(Integral, 1, None, closed="left")],

@@ -53,14 +53,14 @@ class BaseHasher(
         How codes of the class are to be searched, where ``query="auto"``: by Hamming
         distance to the bits of a query, or by its weights.
 
-    follows_arrays : bool
+    _follows_arrays : bool
         Whether `transform` can compute in other libraries than NumPy.
 
-    own_threads : bool
+    _own_threads : bool
         Whether the hash function has threads of its own, or a device to fill. Otherwise
         threads of ours share the blocks of rows, and BLAS is held to one.
 
-    saturates_queries : bool
+    _saturates_queries : bool
         Whether weights of queries are saturated, see :meth:`query_weights`.
 
     n_units : int
@@ -74,9 +74,9 @@ class BaseHasher(
     _parameter_constraints: dict = {}
 
     default_query = "bits"
-    follows_arrays = True
-    own_threads = False
-    saturates_queries = False
+    _follows_arrays = True
+    _own_threads = False
+    _saturates_queries = False
 
     @property
     def n_units(self) -> int:
@@ -113,7 +113,7 @@ class BaseHasher(
         Parameters
         ----------
         space : Space
-            Library and device of the features; NumPy unless `follows_arrays` is True.
+            Library and device of the features; NumPy unless `_follows_arrays` is True.
 
         Returns
         -------
@@ -203,7 +203,7 @@ class BaseHasher(
         """
         now, X, space = self._enter(X)
         weights = now._values(X, now.query_function(space), space, now.n_weights)
-        return saturate(weights, space.xp) if now.saturates_queries else weights
+        return saturate(weights, space.xp) if now._saturates_queries else weights
 
     def transform(self, X: Rows) -> NDArray[np.uint8]:
         """Compute binary codes.
@@ -311,7 +311,7 @@ class BaseHasher(
             work(rows, self.prepare(X[rows, :]))
 
         done = map(do, blocks)
-        if space is NUMPY and not self.own_threads:
+        if space is NUMPY and not self._own_threads:
             done = map_in_threads(one_thread()(do), blocks, getattr(self, "n_jobs", None))
         for _ in done:
             pass
@@ -328,7 +328,7 @@ class BaseHasher(
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.array_api_support = self.follows_arrays
+        tags.array_api_support = self._follows_arrays
         tags.transformer_tags.preserves_dtype = []  # bits, whatever the features are
         return tags
 
@@ -459,7 +459,7 @@ def enter_features(hasher, X):
                 "float32, cannot tell neighbors apart. Number ids from 0, as np.unique(X, "
                 "return_inverse=True)[1] does, or pass measured numbers as floats."
             )
-    if space is NUMPY or hasher.follows_arrays:
+    if space is NUMPY or hasher._follows_arrays:
         return space, X
     raise ValueError(
         f"{type(hasher).__name__} computes in NumPy, but X is an array of "

@@ -214,8 +214,8 @@ class ViewLayers(BaseHasher):
         Subtracted from the features first.
     """
 
-    follows_arrays = False
-    saturates_queries = True
+    _follows_arrays = False
+    _saturates_queries = True
 
     @classmethod
     def of(cls, fitted):

@@ -212,7 +212,7 @@ class CrossViewHasher(BaseHasher):
     True
     """
 
-    follows_arrays = False
+    _follows_arrays = False
 
     _parameter_constraints: dict = {
         **OF_TRAINING,

@@ -541,17 +541,17 @@ class TALRHasher(BaseHasher):
         function : callable
             ``function(X) -> activations`` of shape (n, n_bits).
         """
-        if not self.own_threads:
+        if not self._own_threads:
             return super().hash_function(space)
         return of_torch("ModuleFunction")(self.module, self.module_state_).moved_to(space)
 
     @property
-    def own_threads(self) -> bool:
+    def _own_threads(self) -> bool:
         """Whether the hash function is a module, which has threads of its own."""
         return "module_state_" in vars(self)
 
     @property
-    def saturates_queries(self) -> bool:
+    def _saturates_queries(self) -> bool:
         """Whether similarity goes by labels rather than by distances."""
         return not getattr(vars(self).get("affinity_"), "by_distance", False)
 

@@ -1,5 +1,6 @@
 """A database of codes: it grows, shrinks, is searched and ranked, and is kept in files."""
 
+from inspect import isfunction
 from numbers import Integral, Real
 from operator import attrgetter
 from typing import Any, Literal, NamedTuple, Self, overload
@@ -726,6 +727,11 @@ class CodeDatabase(FittedAtOnce):
         if names is None:
             raise AttributeError("The codes had no column names.")
         return names
+
+
+for _name, _method in vars(CodeDatabase).items():
+    if isfunction(_method):  # Python's errors do not name a class that no user has made
+        _method.__qualname__ = _name
 
 
 def as_asked(distances, indices, tied, return_distance, return_tied):

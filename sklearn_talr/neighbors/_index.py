@@ -346,6 +346,11 @@ class Index:
         if self.ids is not None:
             known, (rows, missing) = "ids_", self.ids.find(indices)
         else:
+            if given.dtype.kind in "OSTU":
+                raise ValueError(
+                    f"{name} names ids, such as {given.flat[0]}, but the index has none. "
+                    "Give it some, as fit(X, ids=ids), or pass indices as in `indices_`."
+                )
             if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
                 raise ValueError(
                     f"{name} must be integers of one dimension, or for `among` a mask of "

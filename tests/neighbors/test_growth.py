@@ -63,6 +63,7 @@ def test_what_is_removed_is_not_found_and_nothing_else_changes(n_bits, kind, dat
         ([0], r"indices contains \[0\]"),  # already removed
         ([[1]], "indices must be integers of one dimension"),
         ([1.0], "indices must be integers of one dimension"),
+        (["a"], "indices names ids, such as a, but the index has none. Give it some"),
         ([False, True, False], "Those of a mask are np.flatnonzero"),
         ([1, 2], "indices would leave no item"),
     ],
