@@ -1,5 +1,7 @@
 """Affinity of two kinds of samples: judgments of items by queries."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
@@ -10,6 +12,7 @@ from .._types import Any, Array, Literal, NDArray, Rows, Self
 from ._base import NOT_COUNTED, BaseAffinity, lists_as_array
 
 
+@dataclass(eq=False, repr=False)
 class JudgmentAffinity(BaseAffinity, BaseEstimator, savable=True):
     """Judgments of items by queries, where queries and items are samples of two kinds.
 
@@ -61,12 +64,11 @@ class JudgmentAffinity(BaseAffinity, BaseEstimator, savable=True):
     array([[2, 0, 1]])
     """
 
-    _parameter_constraints: dict = {"unjudged": [StrOptions({"irrelevant", "ignored"})]}
+    _parameter_constraints = {"unjudged": [StrOptions({"irrelevant", "ignored"})]}
 
     by_number = True
 
-    def __init__(self, unjudged: Literal["irrelevant", "ignored"] = "irrelevant") -> None:
-        self.unjudged = unjudged
+    unjudged: Literal["irrelevant", "ignored"] = "irrelevant"
 
     def fit(self, y: Rows) -> Self:
         """Find the grades.

@@ -1,6 +1,7 @@
 """Affinity by class labels, one or several per sample."""
 
 import copy
+from dataclasses import dataclass
 from numbers import Real
 
 import numpy as np
@@ -26,6 +27,7 @@ class _ClassAffinity(BaseAffinity, BaseEstimator):
         return self.memberships(y)[1] if by_classes else super().neighborhoods(y, levels)
 
 
+@dataclass(eq=False, repr=False)
 class LabelAffinity(_ClassAffinity, savable=True):
     """Affinity 1 between samples of the same class, 0 otherwise.
 
@@ -57,14 +59,11 @@ class LabelAffinity(_ClassAffinity, savable=True):
            [1, 1, 0]], dtype=uint8)
     """
 
-    _parameter_constraints: dict = {"ignored": [Real, str, None]}
+    _parameter_constraints = {"ignored": [Real, str, None]}
     _levels_are_sure = True
 
     levels_ = np.array([0, 1])
-    ignored = None  # of children that do not ask for it
-
-    def __init__(self, ignored: float | str | None = None) -> None:
-        self.ignored = ignored
+    ignored: float | str | None = None
 
     def fit(self, y: ArrayLike) -> Self:
         """Check the targets, from which there is nothing to learn.
@@ -194,6 +193,7 @@ class LabelAffinity(_ClassAffinity, savable=True):
         return same
 
 
+@dataclass(eq=False, repr=False)
 class SharedLabelAffinity(_ClassAffinity, savable=True):
     """Number of labels that two multi-label samples share.
 
@@ -228,11 +228,10 @@ class SharedLabelAffinity(_ClassAffinity, savable=True):
            [0, 1, 1]], dtype=int32)
     """
 
-    _parameter_constraints: dict = {"binary": ["boolean"]}
+    _parameter_constraints = {"binary": ["boolean"]}
     _levels_are_sure = True
 
-    def __init__(self, binary: bool = False) -> None:
-        self.binary = binary
+    binary: bool = False
 
     def fit(self, y: Rows) -> Self:
         """Find the levels that these targets allow.

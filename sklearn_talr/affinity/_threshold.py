@@ -1,5 +1,6 @@
 """Affinity graded by the distance of feature rows, or of fingerprints."""
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 
 import numpy as np
@@ -22,6 +23,7 @@ _SINGLE = 1e-20, 1e20  # squared lengths that float32 can hold
 _CELLS_PER_BLOCK = 2**20  # of rows that are subtracted from each other
 
 
+@dataclass(eq=False, repr=False)
 class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
     """Graded affinity by thresholds on the distance of feature rows.
 
@@ -102,7 +104,7 @@ class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
 
     by_distance = True
     _levels_are_sure = True
-    _parameter_constraints: dict = {
+    _parameter_constraints = {
         "quantiles": ["array-like"],
         "levels": ["array-like"],
         "metric": [StrOptions({"euclidean", "jaccard"})],
@@ -110,20 +112,12 @@ class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
         "random_state": ["random_state"],
     }
 
-    def __init__(
-        self,
-        quantiles: Sequence[float] = (0.05, 0.01, 0.002, 0.001),
-        levels: Sequence[int] = (1, 2, 5, 10),
-        *,
-        metric: Literal["euclidean", "jaccard"] = "euclidean",
-        subsample: int = 5_000,
-        random_state: Seed = 0,
-    ) -> None:
-        self.quantiles = quantiles
-        self.levels = levels
-        self.metric = metric
-        self.subsample = subsample
-        self.random_state = random_state
+    quantiles: Sequence[float] = (0.05, 0.01, 0.002, 0.001)
+    levels: Sequence[int] = (1, 2, 5, 10)
+    _: KW_ONLY
+    metric: Literal["euclidean", "jaccard"] = "euclidean"
+    subsample: int = 5_000
+    random_state: Seed = 0
 
     def fit(self, y: ArrayLike) -> Self:
         """Find the thresholds.

@@ -17,15 +17,17 @@ on its way from -inf to inf the bits of the samples flip one after another, and 
 stop is found exactly.
 """
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 
 import numpy as np
 
 from .._compat import Interval
-from .._types import Affinity, Count, Seed
+from .._types import Count
 from ._sampled_pairs import DiscreteHasher, in_units, linear_function, signs
 
 
+@dataclass(eq=False, repr=False)
 class BREHasher(DiscreteHasher):
     r"""Binary reconstructive embeddings: weights of anchors, one after another.
 
@@ -113,26 +115,16 @@ class BREHasher(DiscreteHasher):
     True
     """
 
-    _parameter_constraints: dict = {
+    _parameter_constraints = {
         **DiscreteHasher._parameter_constraints,
         "n_anchors": [Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
     }
 
-    def __init__(
-        self,
-        n_bits: int = 32,
-        *,
-        affinity: Affinity = "auto",
-        n_anchors: int = 50,
-        subsample: Count = 1000,
-        max_iter: int = 1,
-        verbose: bool = False,
-        random_state: Seed = None,
-    ) -> None:
-        super().__init__(n_bits, affinity, subsample, verbose, random_state)
-        self.n_anchors = n_anchors
-        self.max_iter = max_iter
+    _: KW_ONLY
+    n_anchors: int = 50
+    subsample: Count = 1000
+    max_iter: int = 1
 
     def _fit_pairs(self, X, affinities, rng, start):
         X, mean, unit = in_units(X)

@@ -1,5 +1,6 @@
 """FastHasher: bits one after another, inferred by graph cuts and learned by trees."""
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 
 import numpy as np
@@ -9,13 +10,14 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 from .._arrays import Space
 from .._compat import Interval
-from .._types import Affinity, Any, Callable, Count, Seed
+from .._types import Any, Callable
 from ._graph_cuts import PairwiseBits
 from ._sampled_pairs import DiscreteHasher
 
 _PASSES = 2  # over the blocks, for each bit
 
 
+@dataclass(eq=False, repr=False)
 class FastHasher(DiscreteHasher):
     r"""FastHash: boosted decision trees fitted to bits that are inferred by graph cuts.
 
@@ -106,29 +108,17 @@ class FastHasher(DiscreteHasher):
 
     _follows_arrays = False  # trees are scikit-learn's
 
-    _parameter_constraints: dict = {
+    _parameter_constraints = {
         **DiscreteHasher._parameter_constraints,
         "n_trees": [Interval(Integral, 1, None, closed="left")],
         "max_depth": [Interval(Integral, 1, None, closed="left")],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
     }
 
-    def __init__(
-        self,
-        n_bits: int = 32,
-        *,
-        affinity: Affinity = "auto",
-        n_trees: int = 50,
-        max_depth: int = 4,
-        learning_rate: float = 0.2,
-        subsample: Count = 5000,
-        verbose: bool = False,
-        random_state: Seed = None,
-    ) -> None:
-        super().__init__(n_bits, affinity, subsample, verbose, random_state)
-        self.n_trees = n_trees
-        self.max_depth = max_depth
-        self.learning_rate = learning_rate
+    _: KW_ONLY
+    n_trees: int = 50
+    max_depth: int = 4
+    learning_rate: float = 0.2
 
     def _fit_pairs(self, X, affinities, rng, start):
         pairs = PairwiseBits(affinities > 0, rng)

@@ -1,5 +1,6 @@
 """MACHasher: codes and hash functions fitted to each other."""
 
+from dataclasses import KW_ONLY, dataclass
 from itertools import count
 from numbers import Real
 
@@ -7,7 +8,6 @@ import numpy as np
 from sklearn.svm import LinearSVC
 
 from .._compat import Interval
-from .._types import Affinity, Count, Seed
 from ..hashing._linear import PROJECTIONS
 from ._graph_cuts import PairwiseBits
 from ._sampled_pairs import DiscreteHasher, in_units, linear_function, signs
@@ -16,6 +16,7 @@ _GROWTH = 2.0  # of the penalty, after each round
 _FIRST_PASSES = 2  # over the bits, without penalty: one leaves much to improve
 
 
+@dataclass(eq=False, repr=False)
 class MACHasher(DiscreteHasher):
     r"""Auxiliary coordinates: codes and linear SVMs in turn, until they agree.
 
@@ -110,26 +111,15 @@ class MACHasher(DiscreteHasher):
     0.7
     """
 
-    _parameter_constraints: dict = {
+    _parameter_constraints = {
         **DiscreteHasher._parameter_constraints,
         "C": [Interval(Real, 0, None, closed="neither")],
         "first_penalty": [Interval(Real, 0, None, closed="neither")],
     }
 
-    def __init__(
-        self,
-        n_bits: int = 32,
-        *,
-        affinity: Affinity = "auto",
-        C: float = 1.0,
-        first_penalty: float = 0.1,
-        subsample: Count = 5000,
-        verbose: bool = False,
-        random_state: Seed = None,
-    ) -> None:
-        super().__init__(n_bits, affinity, subsample, verbose, random_state)
-        self.C = C
-        self.first_penalty = first_penalty
+    _: KW_ONLY
+    C: float = 1.0
+    first_penalty: float = 0.1
 
     def _fit_pairs(self, X, affinities, rng, start):
         pairs = PairwiseBits(affinities > 0, rng)

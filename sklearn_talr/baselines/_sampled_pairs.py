@@ -1,5 +1,6 @@
 """Base of the hashers of this room, which learn from some rows and all their pairs."""
 
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from numbers import Integral
 
@@ -10,11 +11,12 @@ from .._compat import Interval, StrOptions, fit_method, independent_random_state
 from .._progress import Progress
 from .._state import replace_fitted
 from .._threads import one_thread
-from .._types import Any, Rows, Self
+from .._types import Affinity, Any, Count, Rows, Seed, Self
 from ..affinity import fit_affinity
 from ..hashing._base import BaseHasher, all_rows_equal, check_features, mean_and_unit
 
 
+@dataclass(eq=False, repr=False)
 class DiscreteHasher(BaseHasher):
     """Base of hashers that learn from rows drawn at random and all their pairs.
 
@@ -24,7 +26,7 @@ class DiscreteHasher(BaseHasher):
     fitted attributes by `finish` of the progress.
     """
 
-    _parameter_constraints: dict = {
+    _parameter_constraints = {
         "n_bits": [Interval(Integral, 1, None, closed="left")],
         "affinity": [StrOptions({"auto"}), callable],
         "subsample": [Interval(Integral, 2, None, closed="left"), None],
@@ -32,12 +34,12 @@ class DiscreteHasher(BaseHasher):
         "random_state": ["random_state"],
     }
 
-    def __init__(self, n_bits, affinity, subsample, verbose, random_state):
-        self.n_bits = n_bits
-        self.affinity = affinity
-        self.subsample = subsample
-        self.verbose = verbose
-        self.random_state = random_state
+    n_bits: int = 32
+    _: KW_ONLY
+    affinity: Affinity = "auto"
+    subsample: Count = 5000
+    verbose: bool = False
+    random_state: Seed = None
 
     @fit_method
     def fit(self, X: Rows, y: Any = None) -> Self:

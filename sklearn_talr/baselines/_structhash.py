@@ -16,13 +16,14 @@ r w + C R(w K) for r bits. At the minimum the multipliers of the tangents add up
 of C R by S; the bit whose products agree best with its negative is the one to add.
 """
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 
 import numpy as np
 from scipy.optimize import linprog, minimize
 
 from .._compat import Interval
-from .._types import Affinity, Count, Seed
+from .._types import Count
 from ..measures import Measure
 from ..measures._base import measure_name
 from ..svm._risks import RankingRisk
@@ -32,6 +33,7 @@ _MOST_CUTS = 8  # to be added for one bit
 _MOST_STEPS = 30  # of the solver that finds a bit
 
 
+@dataclass(eq=False, repr=False)
 class StructHasher(DiscreteHasher):
     r"""StructHash: column generation for a structured SVM on a ranking loss.
 
@@ -131,7 +133,7 @@ class StructHasher(DiscreteHasher):
     0.7
     """
 
-    _parameter_constraints: dict = {
+    _parameter_constraints = {
         **DiscreteHasher._parameter_constraints,
         "loss": [str, Measure],
         "C": [Interval(Real, 0, None, closed="neither")],
@@ -140,26 +142,13 @@ class StructHasher(DiscreteHasher):
         "tol": [Interval(Real, 0, None, closed="neither")],
     }
 
-    def __init__(
-        self,
-        n_bits: int = 32,
-        *,
-        affinity: Affinity = "auto",
-        loss: str | Measure = "nDCG",
-        C: float = 1000.0,
-        alpha: float = 0.003,
-        n_queries: int = 300,
-        subsample: Count = 3000,
-        tol: float = 0.01,
-        verbose: bool = False,
-        random_state: Seed = None,
-    ) -> None:
-        super().__init__(n_bits, affinity, subsample, verbose, random_state)
-        self.loss = loss
-        self.C = C
-        self.alpha = alpha
-        self.n_queries = n_queries
-        self.tol = tol
+    _: KW_ONLY
+    loss: str | Measure = "nDCG"
+    C: float = 1000.0
+    alpha: float = 0.003
+    n_queries: int = 300
+    subsample: Count = 3000
+    tol: float = 0.01
 
     def _fit_pairs(self, X, affinities, rng, start):
         similar = affinities > 0

@@ -1,5 +1,6 @@
 """Class probabilities of a classifier as features, of few dimensions."""
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 
 import numpy as np
@@ -45,6 +46,7 @@ _TEMPERATURE_OF_CLASSES = 1.6  # better than 1 on CIFAR-10 and Fashion-MNIST
 _LEAST = 1e-12  # probability, so that logarithms stay finite
 
 
+@dataclass(eq=False, repr=False)
 class ClassProbabilities(
     CallbackSupportMixin,
     ClassNamePrefixFeaturesOutMixin,
@@ -133,25 +135,18 @@ class ClassProbabilities(
     1.0
     """
 
-    _parameter_constraints: dict = {
+    _parameter_constraints = {
         "estimator": [HasMethods(["fit", "predict_proba"]), None],
         "cv": ["cv_object"],
         "temperature": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         "passthrough": ["boolean"],
     }
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        cv: Any = None,
-        temperature: float | Literal["auto"] = "auto",
-        passthrough: bool = False,
-    ) -> None:
-        self.estimator = estimator
-        self.cv = cv
-        self.temperature = temperature
-        self.passthrough = passthrough
+    estimator: Any = None
+    _: KW_ONLY
+    cv: Any = None
+    temperature: float | Literal["auto"] = "auto"
+    passthrough: bool = False
 
     @with_callbacks
     def fit(self, X: Rows, y: ArrayLike, **params: Any) -> Self:

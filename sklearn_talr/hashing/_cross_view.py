@@ -1,5 +1,6 @@
 """CrossViewHasher: codes for queries of one kind and items of another."""
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 from typing import Any, Literal, Self
 
@@ -29,6 +30,7 @@ from ._views import check_views, judgments_by_query
 _AUTO = StrOptions({"auto"})
 
 
+@dataclass(eq=False, repr=False)
 class CrossViewHasher(BaseHasher):
     """Codes for items of one kind, which queries of another kind ask for.
 
@@ -214,7 +216,7 @@ class CrossViewHasher(BaseHasher):
 
     _follows_arrays = False
 
-    _parameter_constraints: dict = {
+    _parameter_constraints = {
         **OF_TRAINING,
         "query": [StrOptions({"bits", "weights"})],
         "teacher": [_AUTO, HasMethods(["fit_transform", "transform"]), None],
@@ -225,50 +227,27 @@ class CrossViewHasher(BaseHasher):
         "max_iter": [Interval(Integral, 1, None, closed="left")],
     }
 
-    def __init__(
-        self,
-        n_bits: int = 32,
-        *,
-        query: Literal["bits", "weights"] = "bits",
-        loss: str | Callable[..., Any] = "AP",
-        teacher: Any = "auto",
-        unjudged: Literal["irrelevant", "ignored"] = "irrelevant",
-        shared: bool = False,
-        hidden_layer_sizes: int | Sequence[int] = (),
-        query_hidden_layer_sizes: int | Sequence[int] | None = None,
-        dropout: float | tuple[float, float] | Literal["auto"] = "auto",
-        affinity: Affinity = "auto",
-        init: Literal["cca", "random"] = "cca",
-        tanh_scale: float | tuple[float, float] | Literal["auto"] | None = "auto",
-        bit_dropout: float | Literal["auto"] = "auto",
-        learning_rate_init: float | Literal["auto"] = "auto",
-        weight_decay: float | Literal["auto"] = "auto",
-        batch_size: int | Literal["auto"] = "auto",
-        max_iter: int = 50,
-        device: str = "auto",
-        verbose: bool = False,
-        random_state: Seed = None,
-    ) -> None:
-        self.n_bits = n_bits
-        self.query = query
-        self.loss = loss
-        self.teacher = teacher
-        self.unjudged = unjudged
-        self.shared = shared
-        self.hidden_layer_sizes = hidden_layer_sizes
-        self.query_hidden_layer_sizes = query_hidden_layer_sizes
-        self.dropout = dropout
-        self.affinity = affinity
-        self.init = init
-        self.tanh_scale = tanh_scale
-        self.bit_dropout = bit_dropout
-        self.learning_rate_init = learning_rate_init
-        self.weight_decay = weight_decay
-        self.batch_size = batch_size
-        self.max_iter = max_iter
-        self.device = device
-        self.verbose = verbose
-        self.random_state = random_state
+    n_bits: int = 32
+    _: KW_ONLY
+    query: Literal["bits", "weights"] = "bits"
+    loss: str | Callable[..., Any] = "AP"
+    teacher: Any = "auto"
+    unjudged: Literal["irrelevant", "ignored"] = "irrelevant"
+    shared: bool = False
+    hidden_layer_sizes: int | Sequence[int] = ()
+    query_hidden_layer_sizes: int | Sequence[int] | None = None
+    dropout: float | tuple[float, float] | Literal["auto"] = "auto"
+    affinity: Affinity = "auto"
+    init: Literal["cca", "random"] = "cca"
+    tanh_scale: float | tuple[float, float] | Literal["auto"] | None = "auto"
+    bit_dropout: float | Literal["auto"] = "auto"
+    learning_rate_init: float | Literal["auto"] = "auto"
+    weight_decay: float | Literal["auto"] = "auto"
+    batch_size: int | Literal["auto"] = "auto"
+    max_iter: int = 50
+    device: str = "auto"
+    verbose: bool = False
+    random_state: Seed = None
 
     @property
     def default_query(self) -> str:

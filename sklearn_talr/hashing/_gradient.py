@@ -1,5 +1,6 @@
 """TALRHasher: hash codes by gradients of a tie-aware ranking measure, or of any loss."""
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, Literal, Self
 
@@ -70,6 +71,7 @@ def _trains_on_chunks(hasher):
     return True
 
 
+@dataclass(eq=False, repr=False)
 class TALRHasher(BaseHasher):
     r"""Hash codes learned by maximizing tie-aware average precision or NDCG.
 
@@ -178,10 +180,12 @@ class TALRHasher(BaseHasher):
 
     batch_size : int or "auto", default="auto"
         Samples that are paired with each other in one step, at least 2. ``"auto"``: a
-        twentieth of the samples, but between 32 and 256. Smaller data are one batch. Where
-        such a batch, drawn at random, would hold fewer than two samples that are similar to
-        a sample, as of many classes with few samples each, ``"auto"`` is 256, and similar
-        samples come into a batch together, up to four at a time.
+        twentieth of the samples, but between 32 and 256; of a
+        :class:`~sklearn_talr.affinity.ThresholdAffinity`, whose top levels are few pairs, a
+        fifth, but at most 512. Smaller data are one batch. Where such a batch, drawn at
+        random, would hold fewer than two samples that are similar to a sample, as of many
+        classes with few samples each, ``"auto"`` is 256, and similar samples come into a
+        batch together, up to four at a time.
 
     max_iter : int or "auto", default="auto"
         Number of epochs. ``"auto"``: 100, but of more than 80 batches only so many epochs
@@ -324,7 +328,7 @@ class TALRHasher(BaseHasher):
     True
     """
 
-    _parameter_constraints: dict = {
+    _parameter_constraints = {
         **OF_TRAINING,
         "module": [
             _InstanceWith("an instance of 'torch.nn.Module'", "forward", "state_dict"),
@@ -342,58 +346,31 @@ class TALRHasher(BaseHasher):
         "warm_start": ["boolean"],
     }
 
-    def __init__(
-        self,
-        n_bits: int = 32,
-        *,
-        loss: str | Callable[..., Any] = "AP",
-        hidden_layer_sizes: int | Sequence[int] = (),
-        dropout: float | tuple[float, float] | Literal["auto"] = "auto",
-        module: Any = None,
-        affinity: Affinity = "auto",
-        init: Literal["itq", "pca", "random"] = "itq",
-        tanh_scale: float | tuple[float, float] | Literal["auto"] | None = "auto",
-        bit_dropout: float | Literal["auto"] = "auto",
-        nested: bool = False,
-        solver: Literal["auto", "adam_mini", "adam"] = "auto",
-        learning_rate: Literal["cosine", "constant"] = "cosine",
-        learning_rate_init: float | Literal["auto"] = "auto",
-        weight_decay: float | Literal["auto"] = "auto",
-        batch_size: int | Literal["auto"] = "auto",
-        max_iter: int | Literal["auto"] = "auto",
-        early_descent: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 10,
-        tol: float = 1e-4,
-        warm_start: bool = False,
-        device: str = "auto",
-        verbose: bool = False,
-        random_state: Seed = None,
-    ) -> None:
-        self.n_bits = n_bits
-        self.loss = loss
-        self.hidden_layer_sizes = hidden_layer_sizes
-        self.dropout = dropout
-        self.module = module
-        self.affinity = affinity
-        self.init = init
-        self.tanh_scale = tanh_scale
-        self.bit_dropout = bit_dropout
-        self.nested = nested
-        self.solver = solver
-        self.learning_rate = learning_rate
-        self.learning_rate_init = learning_rate_init
-        self.weight_decay = weight_decay
-        self.batch_size = batch_size
-        self.max_iter = max_iter
-        self.early_descent = early_descent
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.warm_start = warm_start
-        self.device = device
-        self.verbose = verbose
-        self.random_state = random_state
+    n_bits: int = 32
+    _: KW_ONLY
+    loss: str | Callable[..., Any] = "AP"
+    hidden_layer_sizes: int | Sequence[int] = ()
+    dropout: float | tuple[float, float] | Literal["auto"] = "auto"
+    module: Any = None
+    affinity: Affinity = "auto"
+    init: Literal["itq", "pca", "random"] = "itq"
+    tanh_scale: float | tuple[float, float] | Literal["auto"] | None = "auto"
+    bit_dropout: float | Literal["auto"] = "auto"
+    nested: bool = False
+    solver: Literal["auto", "adam_mini", "adam"] = "auto"
+    learning_rate: Literal["cosine", "constant"] = "cosine"
+    learning_rate_init: float | Literal["auto"] = "auto"
+    weight_decay: float | Literal["auto"] = "auto"
+    batch_size: int | Literal["auto"] = "auto"
+    max_iter: int | Literal["auto"] = "auto"
+    early_descent: bool = False
+    validation_fraction: float = 0.1
+    n_iter_no_change: int = 10
+    tol: float = 1e-4
+    warm_start: bool = False
+    device: str = "auto"
+    verbose: bool = False
+    random_state: Seed = None
 
     __metadata_request__fit = {"groups": False}  # which folds are mostly made by
 

@@ -1,6 +1,7 @@
 """Linear hashers that need no labels: random hyperplanes and rotated principal axes."""
 
 import math
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 
 import numpy as np
@@ -31,17 +32,18 @@ _MOST_ROWS = 20_000
 _MOST_CELLS = 2**25
 
 
+@dataclass(eq=False, repr=False)
 class _ProjectionHasher(BaseHasher):
     """Signs of one linear projection of centered features."""
 
-    _parameter_constraints: dict = {
+    _parameter_constraints = {
         "n_bits": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
     }
 
-    def __init__(self, n_bits: int = 32, *, random_state: Seed = None) -> None:
-        self.n_bits = n_bits
-        self.random_state = random_state
+    n_bits: int = 32
+    _: KW_ONLY
+    random_state: Seed = None
 
     @fit_method
     def fit(self, X: Rows, y: Any = None) -> Self:
@@ -126,6 +128,7 @@ class LSHHasher(_ProjectionHasher):
     _projection, _n_iter = "random", 0
 
 
+@dataclass(eq=False, repr=False)
 class ITQHasher(_ProjectionHasher):
     """Iterative quantization: principal axes, rotated to lose least by taking signs.
 
@@ -176,16 +179,15 @@ class ITQHasher(_ProjectionHasher):
     """
 
     _projection, _n_iter = "itq", _ITQ_ITERATIONS
-    _parameter_constraints: dict = {
+    _parameter_constraints = {
         **_ProjectionHasher._parameter_constraints,
         "verbose": ["verbose"],
     }
 
-    def __init__(
-        self, n_bits: int = 32, *, verbose: bool = False, random_state: Seed = None
-    ) -> None:
-        super().__init__(n_bits, random_state=random_state)
-        self.verbose = verbose
+    n_bits: int = 32
+    _: KW_ONLY
+    verbose: bool = False
+    random_state: Seed = None
 
 
 # Projections take centered features, the number of bits, a RandomState and perhaps the

@@ -31,6 +31,7 @@ _LEARNING_RATE = {
 _WEIGHT_DECAY = {"linear": 0.6, "hidden layers": 2.4, "module": 0.01}
 _FEW_FEATURES = 64  # so many, and probabilities of classes, leave little to overfit
 _LARGEST_BATCH = 256
+_LARGEST_BY_DISTANCE = 512  # of which the nearest .2 % are one pair for each row
 _BATCH_OF_DEVICE = 1024  # smaller ones are as fast on the host
 _FEW_SIMILAR = 2.0  # samples that a random minibatch holds for a sample
 _MOST_ALONE = 0.9  # of all samples
@@ -267,6 +268,8 @@ def resolve(params, loss, X, by_distance, similar=None, n_held_out=0, goes_on=Fa
     n_samples = X.shape[0] - n_held_out
     # Where random minibatches hold few similar samples, these are brought together.
     size = min(max(n_samples // 20, 32), _LARGEST_BATCH)
+    if by_distance:
+        size = min(max(n_samples // 5, 32), _LARGEST_BY_DISTANCE)
     share = np.inf if similar is None else similar.share
     given.few_similar = share * _or_auto(given.batch_size, size) < _FEW_SIMILAR
     size = _LARGEST_BATCH if given.few_similar else size

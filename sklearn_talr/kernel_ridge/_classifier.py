@@ -1,5 +1,6 @@
 """Kernel ridge regression as a classifier, with probabilities of samples left out."""
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 
 import numpy as np
@@ -39,6 +40,7 @@ _MOST_NAMED = 10  # classes, in a warning
 _CERTAIN = 1e4  # score of a label that all samples have, or minus that of one that none has
 
 
+@dataclass(eq=False, repr=False)
 class KernelRidgeClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     r"""Kernel ridge regression on classes, with leave-one-out probabilities.
 
@@ -164,7 +166,7 @@ class KernelRidgeClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimat
     1.00 0.99 0.98
     """
 
-    _parameter_constraints: dict = {
+    _parameter_constraints = {
         "kernel": [StrOptions(set(KERNELS))],
         "gammas": ["array-like", None],
         "alphas": ["array-like", None],
@@ -177,24 +179,14 @@ class KernelRidgeClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimat
     # Where metadata is routed, nobody has to ask for them: no other step wants them.
     __metadata_request__fit = {"groups": True}
 
-    def __init__(
-        self,
-        kernel: Literal["rbf", "cosine", "linear"] = "rbf",
-        *,
-        gammas: Column = None,
-        alphas: Column = None,
-        n_components: Count = None,
-        class_weight: dict[Any, float] | Literal["balanced"] | None = None,
-        verbose: bool = False,
-        random_state: Seed = None,
-    ) -> None:
-        self.kernel = kernel
-        self.gammas = gammas
-        self.alphas = alphas
-        self.n_components = n_components
-        self.class_weight = class_weight
-        self.verbose = verbose
-        self.random_state = random_state
+    kernel: Literal["rbf", "cosine", "linear"] = "rbf"
+    _: KW_ONLY
+    gammas: Column = None
+    alphas: Column = None
+    n_components: Count = None
+    class_weight: dict[Any, float] | Literal["balanced"] | None = None
+    verbose: bool = False
+    random_state: Seed = None
 
     @fit_method
     def fit(

@@ -1,6 +1,7 @@
 """Losses that draw each sample to the code of its class, or classes."""
 
 import math
+from dataclasses import dataclass
 from numbers import Real
 
 import numpy as np
@@ -59,6 +60,7 @@ class _ClassLoss(BaseLoss):
         return self._step(training, memberships, codes), fitted
 
 
+@dataclass(eq=False, repr=False)
 class CSQLoss(_ClassLoss):
     r"""CSQ: central similarity, each bit aims at that of a hash center.
 
@@ -95,12 +97,11 @@ class CSQLoss(_ClassLoss):
     0.8
     """
 
-    _parameter_constraints: dict = {
+    _parameter_constraints = {
         "quantization_weight": [Interval(Real, 0, None, closed="left")]
     }
 
-    def __init__(self, quantization_weight: float = 0.0001) -> None:
-        self.quantization_weight = quantization_weight
+    quantization_weight: float = 0.0001
 
     def __call__(self, scaled: Tensor, centers: Tensor) -> Tensor:
         """Compute the loss of a minibatch.
@@ -137,6 +138,7 @@ class CSQLoss(_ClassLoss):
         return step
 
 
+@dataclass(eq=False, repr=False)
 class OrthoHashLoss(_ClassLoss):
     r"""OrthoHash: one cosine loss to codes of the classes that are nearly orthogonal.
 
@@ -180,16 +182,15 @@ class OrthoHashLoss(_ClassLoss):
     0.8
     """
 
-    _parameter_constraints: dict = {
+    _parameter_constraints = {
         "margin": [Interval(Real, 0, None, closed="left")],
         "cosine_scale": [Interval(Real, 0, None, closed="neither")],
     }
 
     training_defaults = {"tanh_scale": None, "weight_decay": 2.0}
 
-    def __init__(self, margin: float = 0.4, cosine_scale: float = 4.0) -> None:
-        self.margin = margin
-        self.cosine_scale = cosine_scale
+    margin: float = 0.4
+    cosine_scale: float = 4.0
 
     def __call__(
         self, activations: Tensor, class_codes: Tensor, memberships: Tensor

@@ -14,6 +14,7 @@ With k < b bits, inner products are multiplied by b / k. Affinities of pairs tha
 count are below 0, as those of a sample with itself.
 """
 
+from dataclasses import dataclass
 from numbers import Real
 
 from .._compat import Interval
@@ -81,6 +82,7 @@ def _error_of_both(query_bits, item_bits):
     return (error + _quantization_error(item_bits)) / 2
 
 
+@dataclass(eq=False, repr=False)
 class DSHLoss(_PairLoss):
     r"""DSH and m-DSH: squared errors of pairwise distances.
 
@@ -127,12 +129,11 @@ class DSHLoss(_PairLoss):
     True
     """
 
-    _parameter_constraints: dict = {"margin": _AT_LEAST_0}
+    _parameter_constraints = {"margin": _AT_LEAST_0}
 
     training_defaults = {"bit_dropout": 0.0}
 
-    def __init__(self, margin: float = 0.0) -> None:
-        self.margin = margin
+    margin: float = 0.0
 
     def _of_products(self, products, affinity, n_bits, bits):
         distance = (n_bits - products) / 2
@@ -140,6 +141,7 @@ class DSHLoss(_PairLoss):
         return near + _mean_where(affinity == 0, (distance - n_bits) ** 2)
 
 
+@dataclass(eq=False, repr=False)
 class DPSHLoss(_PairLoss):
     r"""DPSH: likelihood of similar and dissimilar pairs.
 
@@ -178,18 +180,18 @@ class DPSHLoss(_PairLoss):
     0.7
     """
 
-    _parameter_constraints: dict = {"quantization_weight": _AT_LEAST_0}
+    _parameter_constraints = {"quantization_weight": _AT_LEAST_0}
 
     training_defaults = {"tanh_scale": None, "weight_decay": 0.1}
 
-    def __init__(self, quantization_weight: float = 0.1) -> None:
-        self.quantization_weight = quantization_weight
+    quantization_weight: float = 0.1
 
     def _of_products(self, products, affinity, n_bits, bits):
         error = _error_of_both(*bits)
         return _likelihood(products / 2, affinity) + self.quantization_weight * error
 
 
+@dataclass(eq=False, repr=False)
 class DTSHLoss(_PairLoss):
     r"""DTSH: likelihood of triplets.
 
@@ -230,16 +232,15 @@ class DTSHLoss(_PairLoss):
     0.7
     """
 
-    _parameter_constraints: dict = {
+    _parameter_constraints = {
         "margin": _AT_LEAST_0,
         "quantization_weight": _AT_LEAST_0,
     }
 
     training_defaults = {"tanh_scale": None, "weight_decay": 0.1}
 
-    def __init__(self, margin: float = 2.0, quantization_weight: float = 0.1) -> None:
-        self.margin = margin
-        self.quantization_weight = quantization_weight
+    margin: float = 2.0
+    quantization_weight: float = 0.1
 
     def _of_products(self, products, affinity, n_bits, bits):
         import torch
@@ -300,6 +301,7 @@ class HashNetLoss(_PairLoss):
         return similar + _mean_where(affinity == 0, softplus(scaled))
 
 
+@dataclass(eq=False, repr=False)
 class DCMHLoss(_PairLoss):
     r"""DCMH: likelihood of relevant and irrelevant pairs, of bits that are balanced.
 
@@ -344,18 +346,15 @@ class DCMHLoss(_PairLoss):
     tensor(0.5032)
     """
 
-    _parameter_constraints: dict = {
+    _parameter_constraints = {
         "quantization_weight": _AT_LEAST_0,
         "balance_weight": _AT_LEAST_0,
     }
 
     training_defaults = {"tanh_scale": None, "weight_decay": 0.1}
 
-    def __init__(
-        self, quantization_weight: float = 0.1, balance_weight: float = 0.1
-    ) -> None:
-        self.quantization_weight = quantization_weight
-        self.balance_weight = balance_weight
+    quantization_weight: float = 0.1
+    balance_weight: float = 0.1
 
     def _of_products(self, products, affinity, n_bits, bits):
         loss = _likelihood(products / 2, affinity)
@@ -366,6 +365,7 @@ class DCMHLoss(_PairLoss):
         return loss
 
 
+@dataclass(eq=False, repr=False)
 class ContrastiveLoss(_PairLoss):
     r"""Softmax loss: the relevant items of a query stand out among those of a minibatch.
 
@@ -402,12 +402,9 @@ class ContrastiveLoss(_PairLoss):
     tensor(0.3133)
     """
 
-    _parameter_constraints: dict = {
-        "temperature": [Interval(Real, 0, None, closed="neither")]
-    }
+    _parameter_constraints = {"temperature": [Interval(Real, 0, None, closed="neither")]}
 
-    def __init__(self, temperature: float = 0.1) -> None:
-        self.temperature = temperature
+    temperature: float = 0.1
 
     def between(
         self, query_bits: Tensor, item_bits: Tensor, affinity: Tensor, n_bits: Count = None

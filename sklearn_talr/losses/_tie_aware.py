@@ -1,11 +1,14 @@
 """Losses that maximize tie-aware average precision and NDCG."""
 
+from dataclasses import dataclass
+
 from .._types import Count, Tensor
 from ..measures import Measure
 from ..measures._base import measure_name
 from ._base import BaseLoss, _FunctionLoss
 
 
+@dataclass(eq=False, repr=False)
 class AveragePrecisionLoss(BaseLoss):
     """One minus tie-aware average precision, of a minibatch whose samples rank each other.
 
@@ -43,12 +46,11 @@ class AveragePrecisionLoss(BaseLoss):
     tensor(0.5347)
     """
 
-    _parameter_constraints: dict = {"simplified": ["boolean"]}
+    _parameter_constraints = {"simplified": ["boolean"]}
 
     needs_tanh = by_order = True
 
-    def __init__(self, simplified: bool = False) -> None:
-        self.simplified = simplified
+    simplified: bool = False
 
     def between(
         self, query_bits: Tensor, item_bits: Tensor, affinity: Tensor, n_bits: Count = None
@@ -80,6 +82,7 @@ class AveragePrecisionLoss(BaseLoss):
         return ranking_loss(query_bits, item_bits, index, *how)
 
 
+@dataclass(eq=False, repr=False)
 class NDCGLoss(BaseLoss):
     """One minus tie-aware NDCG, of a minibatch whose samples rank each other.
 
@@ -120,13 +123,12 @@ class NDCGLoss(BaseLoss):
     tensor(0.1845)
     """
 
-    _parameter_constraints: dict = {"simplified": ["boolean"]}
+    _parameter_constraints = {"simplified": ["boolean"]}
 
     measure = "nDCG"
     needs_tanh = takes_levels = True
 
-    def __init__(self, simplified: bool = False) -> None:
-        self.simplified = simplified
+    simplified: bool = False
 
     def between(
         self,

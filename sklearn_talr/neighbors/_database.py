@@ -730,8 +730,8 @@ class CodeDatabase(FittedAtOnce):
 
 
 for _name, _method in vars(CodeDatabase).items():
-    if isfunction(_method):  # Python's errors do not name a class that no user has made
-        _method.__qualname__ = _name
+    if isfunction(_method) and _name[0] != "_":
+        _method.__qualname__ = _name  # Python's errors name no class that no user has made
 
 
 def as_asked(distances, indices, tied, return_distance, return_tied):

@@ -1,6 +1,7 @@
 """Items that are ranked for queries, as an estimator whose samples are the queries."""
 
 import copy
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -18,6 +19,7 @@ from ..affinity import JudgmentAffinity
 from ._hashed_neighbors import HashedNeighbors, RoutesToHasher
 
 
+@dataclass(eq=False, repr=False)
 class ItemRanker(RoutesToHasher, BaseEstimator):
     """Rank given items for queries of another kind: the samples are queries.
 
@@ -97,7 +99,7 @@ class ItemRanker(RoutesToHasher, BaseEstimator):
     True
     """
 
-    _parameter_constraints: dict = {
+    _parameter_constraints = {
         "hasher": [HasMethods("fit")],
         "X_items": ["array-like", "sparse matrix"],
         "y_items": "no_validation",
@@ -107,24 +109,14 @@ class ItemRanker(RoutesToHasher, BaseEstimator):
         "affinity": [StrOptions({"auto"}), callable],
     }
 
-    def __init__(
-        self,
-        hasher: Any,
-        X_items: Rows,
-        y_items: Any = None,
-        *,
-        groups_items: Column = None,
-        query: Literal["auto", "bits", "weights"] = "auto",
-        scoring: str | Callable[..., Any] = "AP",
-        affinity: Affinity = "auto",
-    ) -> None:
-        self.hasher = hasher
-        self.X_items = X_items
-        self.y_items = y_items
-        self.groups_items = groups_items
-        self.query = query
-        self.scoring = scoring
-        self.affinity = affinity
+    hasher: Any
+    X_items: Rows
+    y_items: Any = None
+    _: KW_ONLY
+    groups_items: Column = None
+    query: Literal["auto", "bits", "weights"] = "auto"
+    scoring: str | Callable[..., Any] = "AP"
+    affinity: Affinity = "auto"
 
     __metadata_request__score = {"groups": False}  # which folds are mostly made by
 

@@ -1,6 +1,6 @@
 """The index of documents that are sets of tokens, asked by sets of tokens."""
 
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral
 
 import numpy as np
@@ -9,7 +9,7 @@ from sklearn.base import clone
 from .._compat import HasMethods, Interval, StrOptions, num_samples, with_callbacks
 from .._progress import Progress
 from .._threads import map_in_threads
-from .._types import Any, Array, ArrayLike, Column, Count, Rows, Self
+from .._types import Any, ArrayLike, Column, Count, Rows, Self
 from ..codes import PackedCodes, concatenate_codes, unpack_codes
 from ..codes._packed import as_packed
 from ..codes._scores import TokenSets, read_groups, token_blocks
@@ -18,6 +18,7 @@ from ._hashed_neighbors import WithHasher, fit_hasher
 from ._read import check_number
 
 
+@dataclass(eq=False, repr=False)
 class MaxSimNeighbors(WithHasher, FittedAtOnce):
     """Nearest documents that are sets of tokens, by sums of maxima: a hasher and its index.
 
@@ -115,25 +116,18 @@ class MaxSimNeighbors(WithHasher, FittedAtOnce):
     ((1, 10), True)
     """
 
-    _parameter_constraints: dict = {
+    _parameter_constraints = {
         "hasher": [HasMethods("fit")],
         "query": [StrOptions({"weights", "bits"})],
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "n_jobs": [Integral, None],
     }
 
-    def __init__(
-        self,
-        hasher: Any,
-        *,
-        query: str = "weights",
-        n_neighbors: int = 10,
-        n_jobs: Count = None,
-    ) -> None:
-        self.hasher = hasher
-        self.query = query
-        self.n_neighbors = n_neighbors
-        self.n_jobs = n_jobs
+    hasher: Any
+    _: KW_ONLY
+    query: str = "weights"
+    n_neighbors: int = 10
+    n_jobs: Count = None
 
     @with_callbacks
     def fit(self, X: Rows, y: Any = None, groups: Column = None) -> Self:
@@ -302,13 +296,13 @@ class MaxSimNeighbors(WithHasher, FittedAtOnce):
         distances, indices = 0.0 - np.array(scores), np.array(places, dtype=np.int64)
         return as_asked(distances, indices, tied, return_distance, return_tied)
 
-    groups_: Array = of_fitted(
+    groups_ = of_fitted(
         "labels", "Label of each document given so far, the first one first."
     )
-    indices_: Array = of_fitted(
+    indices_ = of_fitted(
         "tokens.present", "Places in `groups_` of the documents now in the database."
     )
-    n_groups_: int = of_fitted("tokens.n_documents", "Number of documents in the database.")
+    n_groups_ = of_fitted("tokens.n_documents", "Number of documents in the database.")
 
 
 @dataclass(frozen=True, eq=False)

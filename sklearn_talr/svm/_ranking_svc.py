@@ -1,6 +1,7 @@
 """Structured SVM that ranks by average precision or NDCG."""
 
 from copy import copy
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 
 import joblib
@@ -190,6 +191,7 @@ _SCORES = {
 }
 
 
+@dataclass(eq=False, repr=False)
 class RankingSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     r"""Linear SVM trained on average precision or NDCG.
 
@@ -318,7 +320,7 @@ class RankingSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     0.917
     """
 
-    _parameter_constraints: dict = {
+    _parameter_constraints = {
         "loss": [str, Measure],
         "C": [Interval(Real, 0, None, closed="neither")],
         "solver": [StrOptions({"bundle", "cutting_plane"})],
@@ -330,28 +332,16 @@ class RankingSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         "verbose": ["verbose"],
     }
 
-    def __init__(
-        self,
-        loss: str | Measure = "AP",
-        C: float = 1.0,
-        *,
-        solver: Literal["bundle", "cutting_plane"] = "bundle",
-        tol: float = 1e-3,
-        max_iter: int = 1000,
-        fit_intercept: bool = True,
-        class_weight: dict[Any, float] | Literal["balanced"] | None = None,
-        warm_start: bool = False,
-        verbose: bool = False,
-    ) -> None:
-        self.loss = loss
-        self.C = C
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.verbose = verbose
+    loss: str | Measure = "AP"
+    C: float = 1.0
+    _: KW_ONLY
+    solver: Literal["bundle", "cutting_plane"] = "bundle"
+    tol: float = 1e-3
+    max_iter: int = 1000
+    fit_intercept: bool = True
+    class_weight: dict[Any, float] | Literal["balanced"] | None = None
+    warm_start: bool = False
+    verbose: bool = False
 
     @fit_method
     def fit(self, X: Rows, y: ArrayLike, groups: Column = None) -> Self:

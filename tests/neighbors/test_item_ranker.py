@@ -143,7 +143,7 @@ def test_queries_and_weights_are_routed():
         ({}, (Q, None), ValueError, "requires y to be passed.*judgments of the items"),
         ({}, (Q, J.T), ValueError, r"shape \(n_queries, 300\), a column for each item"),
         ({}, (Q, J / 2), ValueError, "y must hold integers"),
-        ({"scoring": "map"}, (Q, J), ValueError, "map"),
+        ({"scoring": "hits"}, (Q, J), ValueError, "hits"),
     ],
 )
 def test_what_it_cannot_take_changes_nothing(params, fit, error, message):

@@ -130,6 +130,9 @@ def test_sizes_of_batches_and_of_what_is_held_out():
     ]:
         settings = settings_of(TALRHasher(early_descent=early_descent), n_samples)
         assert (settings.batch_size, settings.n_held_out) == (size, n_held_out)
+    for n_samples, size in [(100, 32), (1000, 200), (10**6, 512)]:
+        settings = settings_of(TALRHasher(), n_samples, ThresholdAffinity())
+        assert settings.batch_size == size
 
 
 def test_scale_of_tanh():
