@@ -208,6 +208,7 @@ def try_installed(session):
         example = ROOT / "examples" / "first_steps" / "plot_quickstart.py"
         session.run("python", str(example))
         session.run("sklearn-talr-runs", "--help", silent=True)
+        session.run("sklearn-talr-codes", "--help", silent=True)
         session.run("python", "-m", "sklearn_talr", "--versions")
 
 
