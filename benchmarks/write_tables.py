@@ -207,8 +207,8 @@ def comparison_costs():
 def new_rows():
     rows = read(RESULTS / "new_rows.csv")
     asked = {
-        "two stages, `AdditiveHasher` second": ("two stages, additive", "new_weighted"),
-        "two stages, `TALRHasher` second": ("two stages", "new"),
+        "a classifier, then `AdditiveHasher`": ("two stages, additive", "new_weighted"),
+        "a classifier, then `TALRHasher`": ("two stages", "new"),
         'hidden layer, `loss="nDCG"`': ("hidden layer", "new"),
         "linear, `TALRHasher()`": ("linear", "new"),
         "ITQ, no labels": ("ITQ", "new"),
