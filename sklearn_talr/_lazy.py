@@ -43,7 +43,8 @@ def lazy_names(package, homes, what=None):
 
     def names():
         module = sys.modules[package]
-        return sorted({name for name in vars(module) if name[0] == "_"} | {*module.__all__})
+        own = {name for name in vars(module) if name[0] == "_"}
+        return sorted(own | {*homes, *getattr(module, "__all__", ())})
 
     return get, names
 

@@ -346,7 +346,7 @@ class Index:
         if self.ids is not None:
             known, (rows, missing) = "ids_", self.ids.find(indices)
         else:
-            if given.dtype.kind in "OSTU":
+            if given.size and isinstance(given.flat[0], str):
                 raise ValueError(
                     f"{name} names ids, such as {given.flat[0]}, but the index has none. "
                     "Give it some, as fit(X, ids=ids), or pass indices as in `indices_`."

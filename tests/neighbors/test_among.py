@@ -184,7 +184,7 @@ class TestRefusals:
             (pd.Series([True, None, False, True, True]), "a mask of bool, got object"),
             (sp.csr_array(np.eye(4)), r"mask of shape \(4, 4\)"),
             ([0.5, 2.0], "among must be integers.*a mask of bool, got float64"),
-            (["a", "b"], "among must be integers.*a mask of bool"),
+            (["a", "b"], "among names ids, such as a, but the index has none"),
             (np.ones((1, 2, 3), dtype=int), r"among must be integers .* \(1, 2, 3\)"),
         ],
     )
