@@ -10,10 +10,15 @@ import math
 import numpy as np
 
 from ._compile import compiled, copy_to, count_ones
+from ._lanes import CODES, QUERIES, codes_near, queries_near, query_near
 
 TILE = 1_024  # codes
-_MANY = 2**16  # codes, from which on bounds of scores pay
-_UNBOUNDED = 4 * TILE  # codes that limits are made of before bounds are of use
+_FEW = 4  # queries at most that are asked one by one
+_FEWEST = 4_096  # codes from which on planes pay
+_HITS = 32  # codes near to a query that are scored together
+_MORE = 32  # codes to find at least before the k best are looked for
+_SLACK = 2.0**-20  # share by which lines and terms are rounded up, more than float32 rounds
+_FAR = 1e18  # so large numbers, and so small ones, tell nothing
 _EPS = 2.0**-23  # of float32
 _LEAST = 2.0**-149  # the least number in float32
 
@@ -155,13 +160,13 @@ def _flat(values, counts):
 
 
 @compiled
-def weighted_scan(weights, columns, terms, largest, as_costs, k, radius):
-    """Find codes that may be among those of highest score, and score them in float64.
+def weighted_scan(weights, columns, terms, as_costs, k, radius, whole):
+    """Find codes of highest score, which are scored in float64.
 
-    Scores in float32 tell which codes these are. They are computed from tables that are
-    divided by a power of two, so that no score is too large. Where bits have weights, four
-    bits of their magnitudes bound the scores first, by counts of ones. What the bound lets
-    through is looked up in the tables.
+    Costs tell what may be among them: whole numbers of *steps* that a score lacks at least
+    to the highest. Many queries have tables of 16 bits side by side, by byte and value. A
+    single one has such a table, too. Where its weights are of bits, costs of many codes are
+    counts of ones instead, by four bits of the magnitudes.
 
     Parameters
     ----------
@@ -172,18 +177,18 @@ def weighted_scan(weights, columns, terms, largest, as_costs, k, radius):
 
     terms : tuple of arrays
 
-    largest : tuple of float
-        Largest magnitudes of a factor and of an addend.
-
     as_costs : bool
-        As for `write_table`.
+        Whether a bit that is as the query wants it adds 0, and any other minus the
+        magnitude of its weight.
 
     k : int
         Number of codes wanted; 0 asks for all within the radius.
 
     radius : float
-        Minus the least score wanted. What is beyond it by less than the error in float32
-        is perhaps found, too.
+        Minus the least score wanted.
+
+    whole : bool
+        As for `hamming_scan`.
 
     Returns
     -------
@@ -195,111 +200,387 @@ def weighted_scan(weights, columns, terms, largest, as_costs, k, radius):
     """
     n_queries, n_codes = len(weights), columns.shape[1]
     n_bytes = len(columns) * columns.itemsize
-    exact, table = np.empty((n_bytes, 256)), np.empty((n_bytes, 256), dtype=np.float32)
-    rows = np.empty((1, 4 * TILE), dtype=np.int64)
-    scores, sums = np.empty(rows.shape), np.empty(TILE, dtype=np.float32)
-    costs = np.empty(TILE, dtype=np.uint32)
-    signs = np.empty(len(columns), dtype=np.uint64)
-    planes = np.empty((4, len(columns)), dtype=np.uint64)
-    can_bound = n_codes >= _MANY and weights.shape[1] <= 8 * n_bytes
-    can_bound = can_bound and columns.itemsize == 8
-    can_bound = can_bound and terms[0].shape[1] == 0  # other factors are not negative
-    counts, start = np.zeros(n_queries, dtype=np.int64), 0
-    for query in range(n_queries):
-        write_table(weights[query], as_costs, exact)
-        most = largest_sum(exact)
-        exponent = exponent_of(most, largest)
-        unit = math.ldexp(1.0, -exponent)
-        margin = margin_of(most, unit, n_bytes, largest)
-        for byte in range(n_bytes):
-            for value in range(256):
-                table[byte, value] = exact[byte, value] * unit
-        is_bounded, step = can_bound, 0.0
-        if can_bound:
-            step = _write_planes(weights[query], signs, planes) * unit
-        base, step = (0.0, step) if as_costs else (most * unit, 2 * step)
-        # A literal 0 would be a type of its own, for which all is compiled once more.
-        count, room, limit = counts[query], k, -radius * unit - margin
+    together = QUERIES if n_queries > _FEW else 1
+    tables = np.empty((n_bytes, 256, together), dtype=np.uint16)
+    table = np.empty((n_bytes, 256, 1), dtype=np.uint32)  # of one query
+    planes = np.empty((len(columns), 5), dtype=np.uint64)
+    entries = np.empty((n_queries, 8 * n_bytes, 2))
+    by_bytes, pairs = _pairs_by_bytes(terms), np.empty((2, TILE), dtype=np.float32)
+    for place in range(TILE):  # of codes without terms
+        pairs[0, place], pairs[1, place] = 1, 0
+    lines = np.empty((3, QUERIES), dtype=np.float32)
+    hits = np.empty(_HITS * together + QUERIES, dtype=np.int64)
+    values = np.empty(len(hits))
+    rows = np.empty((n_queries, len(hits) + _MORE + 2 * min(k, n_codes)), dtype=np.int64)
+    scores = np.empty(rows.shape)
+    # Of each query: codes found, codes to find before it looks for the k best of them; its
+    # highest score, in steps, a step, and the least score wanted.
+    counts, rooms = np.zeros(n_queries, dtype=np.int64), np.empty(n_queries, np.int64)
+    reach = np.empty((n_queries, 3))
+    how = weights, entries, columns, terms, k, whole
+    for start in range(0, n_queries, together):
+        end = min(start + together, n_queries)
+        by_planes = together == 1 and n_codes >= _FEWEST and columns.itemsize == 8
+        by_planes = by_planes and weights.shape[1] <= 8 * n_bytes
+        for lane in range(QUERIES):
+            lines[0, lane], lines[1, lane], lines[2, lane] = -1, 0, 0  # nothing is near
+        for query in range(start, end):
+            if weights.shape[1] <= 8 * n_bytes:
+                _write_entries(weights[query], as_costs, entries[query])
+            reach[query, 2], rooms[query] = -radius, k + _MORE
+        if by_planes:
+            _write_planes(weights[start], as_costs, planes, reach[start])
+        else:
+            _write_tables(weights[start:end], as_costs, tables, reach[start:end])
+            _copy_table(tables, table)
+        for query in range(start, end):
+            _draw_line(reach[query], lines[:, query - start])
         for first in range(0, n_codes, TILE):
-            part = sums[: min(TILE, n_codes - first)]
-            while start + count + len(part) > rows.shape[1]:
-                rows, scores = _wider(rows), _wider(scores)
-            own_rows, own_scores = rows[0, start:], scores[0, start:]
-            if is_bounded and first >= _UNBOUNDED:
-                _write_costs(signs, planes, columns, first, costs)
-                for code in range(len(part)):
-                    part[code] = np.float32(base) - np.float32(step) * costs[code]
-                _apply_terms(terms, np.float32(unit), first, part)
-                how = table, columns, terms, np.float32(unit)
-                is_bounded = 2 * _look_up(how, first, part, limit) < len(part)
-            else:
-                _write_sums(table, columns, first, part)
-                _apply_terms(terms, np.float32(unit), first, part)
-            count = _take_high(part, first, own_rows, own_scores, count, limit)
-            is_last = first + len(part) == n_codes
-            if is_last or (k > 0 and count > room):
-                count, limit = _keep_best(own_rows, own_scores, count, k, limit, margin)
-                room = 2 * count + TILE // 8
-        counts[query], end = count, start + count
-        for place in range(start, end):
-            scores[0, place] = _score(exact, columns, terms, 1.0, rows[0, place])
-        start = end
-    return counts, rows[0, :start], scores[0, :start]
+            n_own, place = min(TILE, n_codes - first), np.int64(0)
+            _write_pairs(terms, by_bytes, first, n_own, pairs)
+            near, n_near = (n_own, pairs, lines, hits), np.int64(0)
+            while place < n_own:
+                if by_planes:
+                    n_hits, place = _near_by_planes(planes, columns, first, place, near)
+                elif together == 1:
+                    n_hits, place = _near_one(table, columns, first, place, near)
+                else:
+                    n_hits, place = _near_many(tables, columns, first, place, near)
+                if n_hits:
+                    rows, scores = _with_room(rows, scores, counts, n_hits)
+                    found = rows, scores, counts, rooms, reach, lines
+                    _take(hits[:n_hits], start, values, found, how)
+                    n_near += n_hits
+            if by_planes and 16 * n_near > n_own and first >= _FEWEST:
+                by_planes = False  # which tell too little
+                _write_tables(weights[start:end], as_costs, tables, reach[start:end])
+                _copy_table(tables, table)
+                _draw_line(reach[start], lines[:, 0])
+        found = rows, scores, counts, rooms, reach, lines
+        for query in range(start, end):
+            _keep_best(query, query - start, found, k, whole)
+    return counts, _flat(rows, counts), _flat(scores, counts)
 
 
 @compiled
-def _write_planes(weights, signs, planes):
-    """Write signs of weights and four bits of their magnitudes, as words of bits.
+def _near_many(tables, columns, first, place, near):
+    """Write pairs of codes and queries that may be near, until there are many.
 
-    Returns what the lowest bit is worth. All four are worth no more than the weight.
+    Returns how many these are, and the place of the next code. Loops are functions of their
+    own since references to what is bound anew around them would be counted within.
     """
-    largest = weights[0] - weights[0]
+    n_own, pairs, lines, hits = near
+    n_hits = np.int64(0)
+    while place < n_own and n_hits < len(hits) - QUERIES:
+        mask = queries_near(tables, columns, first + place, pairs, place, lines)
+        n_hits = _write_hits(mask, (first + place) * QUERIES, 1, hits, n_hits)
+        place += 1
+    return n_hits, place
+
+
+@compiled
+def _near_one(table, columns, first, place, near):
+    n_own, pairs, lines, hits = near
+    n_hits = np.int64(0)
+    while place < n_own and n_hits < len(hits) - QUERIES:
+        if query_near(table, columns, first + place, pairs, place, lines):
+            hits[n_hits] = (first + place) * QUERIES
+            n_hits += 1
+        place += 1
+    return n_hits, place
+
+
+@compiled
+def _near_by_planes(planes, columns, first, place, near):
+    n_own, pairs, lines, hits = near
+    n_hits = np.int64(0)
+    while place < n_own and n_hits < len(hits) - QUERIES:
+        mask, left = np.uint32(2**CODES - 1), n_own - place
+        if left < CODES:
+            mask >>= np.uint32(CODES - left)
+        else:
+            mask = codes_near(planes, columns, first + place, pairs, place, lines)
+        n_hits = _write_hits(mask, (first + place) * QUERIES, QUERIES, hits, n_hits)
+        place += CODES
+    return n_hits, place
+
+
+@compiled
+def _write_hits(mask, hit, step, hits, n_hits):
+    while mask:
+        lowest = mask & (~mask + np.uint32(1))
+        mask ^= lowest
+        hits[n_hits] = hit + step * np.int64(count_ones(lowest - np.uint32(1)))
+        n_hits += 1
+    return n_hits
+
+
+@compiled
+def _take(hits, start, values, found, how):
+    """Add to what queries have found the codes whose scores are high enough."""
+    rows, scores, counts, rooms, reach, lines = found
+    weights, entries, columns, terms, k, whole = how
+    _score(hits, start, weights, entries, columns, values)
+    _add_terms(hits, terms, values)
+    for place in range(len(hits)):
+        query, code = start + hits[place] % QUERIES, hits[place] // QUERIES
+        score, limit = values[place], reach[query, 2]
+        # Of codes that tie with the last those that come first are taken.
+        is_full = k > 0 and not whole and limit > -np.inf
+        if score > limit or (score == limit and not is_full):
+            rows[query, counts[query]], scores[query, counts[query]] = code, score
+            counts[query] += 1
+            if k > 0 and counts[query] == rooms[query]:
+                _keep_best(query, query - start, found, k, whole)
+
+
+@compiled
+def _with_room(rows, scores, counts, n_more):
+    """The arrays, wider where a query could find so many codes more than there is room."""
+    most = 0
+    for query in range(len(counts)):
+        most = max(most, counts[query])
+    while most + n_more > rows.shape[1]:
+        rows, scores = _wider(rows), _wider(scores)
+    return rows, scores
+
+
+@compiled
+def _copy_table(tables, table):
+    """Copy the table of the first query; a processor adds 32 bits in one step."""
+    for byte in range(len(table)):
+        for value in range(256):
+            table[byte, value, 0] = tables[byte, value, 0]
+
+
+@compiled
+def _keep_best(query, lane, found, k, whole):
+    """Drop what is not among the k best, and draw the line anew."""
+    rows, scores, counts, rooms, reach, lines = found
+    count, n_tied = counts[query], counts[query]
+    if k > 0 and count >= k:
+        limit = reach[query, 2] = _nth(scores[query], count, count - k)
+        if not whole:
+            n_tied = k
+            for place in range(count):
+                n_tied -= scores[query, place] > limit
+        n_kept = 0
+        for place in range(count):
+            score = scores[query, place]
+            rows[query, n_kept], scores[query, n_kept] = rows[query, place], score
+            n_kept += score > limit or (score == limit and n_tied > 0)
+            n_tied -= score == limit
+        counts[query], rooms[query] = n_kept, n_kept + n_kept // 2 + _MORE
+        _draw_line(reach[query], lines[:, lane])
+
+
+@compiled
+def _draw_line(reach, line):
+    """Write what tells whether a cost is within reach of a query, rounded up.
+
+    A code of a factor above 0 is if ``cost * step <= highest - (least - addend) / factor``.
+    """
+    highest, step, least = reach
+    line[0], line[1], line[2] = np.inf, 0, 0  # all are
+    if step > 1 / _FAR and abs(least) < _FAR * step and abs(highest) < _FAR:
+        slope = -least / step
+        line[0] = highest + abs(highest) * _SLACK + 1
+        line[1] = slope + abs(slope) * _SLACK
+        line[2] = 1 / step
+
+
+@compiled
+def _pair(factor, added):
+    """One over a factor, and an addend over it, rounded up; NaN where all is near.
+
+    Codes without a factor above 0 come last.
+    """
+    if factor <= 0:
+        return np.float32(np.inf), np.float32(0)
+    if not (1 / _FAR < factor < _FAR and abs(added) < _FAR * factor):
+        return np.float32(np.nan), np.float32(0)
+    term = added / factor
+    return np.float32(1 / factor), np.float32(term + abs(term) * _SLACK)
+
+
+@compiled
+def _pairs_by_bytes(terms):
+    """One over factors by bytes; and one over those of lengths, and addends over these."""
+    _, factors, lengths, factor_table, length_table = terms
+    pairs = np.ones((3, 256), dtype=np.float32)
+    for value in range(256):
+        pairs[2, value] = 0
+        if len(factors):
+            pairs[0, value], _ = _pair(factor_table[value], np.float32(0))
+        if len(lengths):
+            pairs[1, value], pairs[2, value] = _pair(
+                length_table[value, 0], length_table[value, 1]
+            )
+    return pairs
+
+
+@compiled
+def _write_pairs(terms, by_bytes, first, n_codes, pairs):
+    """Write one over the factors of codes, and addends over factors, rounded up."""
+    given, factors, lengths, _, _ = terms
+    if given.shape[1] > 0:
+        for place in range(n_codes):
+            added = given[first + place, 1] if given.shape[1] > 1 else np.float32(0)
+            factor = given[first + place, 0]
+            pairs[0, place], term = _pair(factor, added)
+            pairs[1, place] = term if factor > 0 else np.float32(np.inf)
+    if len(lengths):
+        for place in range(n_codes):
+            pairs[0, place] = by_bytes[1, lengths[first + place]]
+            pairs[1, place] = by_bytes[2, lengths[first + place]]
+            if len(factors):
+                pairs[0, place] *= by_bytes[0, factors[first + place]]
+                pairs[1, place] *= by_bytes[0, factors[first + place]]
+    elif len(factors):
+        for place in range(n_codes):
+            pairs[0, place] = by_bytes[0, factors[first + place]]
+
+
+@compiled
+def _write_tables(weights, as_costs, tables, reach):
+    """Write what values of bytes cost, of 65 535 steps that no code has more than."""
+    n_queries, n_bytes, n_bits = len(weights), len(tables), weights.shape[1]
+    of_words, scale = n_bits > 8 * n_bytes, 1 if as_costs else 2
+    largest, steps = np.zeros((n_bytes, n_queries)), np.zeros(n_queries)
+    own = np.empty((n_queries, 256), dtype=np.uint16)
+    for query in range(n_queries):
+        highest = total = 0.0
+        for byte in range(n_bytes if of_words else 0):
+            least = most = weights[query, 256 * byte]
+            for value in range(256):
+                weight = weights[query, 256 * byte + value]
+                least, most = min(least, weight), max(most, weight)
+            largest[byte, query] = most
+            highest += most
+            total += np.float64(most) - least
+        for bit in range(0 if of_words else n_bits):
+            total += scale * np.float64(abs(weights[query, bit]))
+        highest += 0.0 if of_words or as_costs else total / 2
+        steps[query] = 65_535 / total if total > 0 else 0.0
+        reach[query, 0], reach[query, 1] = highest * steps[query], total / 65_535
+    for byte in range(n_bytes):
+        for query in range(n_queries):
+            if of_words:
+                for value in range(256):
+                    less = largest[byte, query] - weights[query, 256 * byte + value]
+                    own[query, value] = less * steps[query]
+                continue
+            own[query, 0], n_values = 0, 1
+            for bit in range(8 * byte, 8 * byte + 8):
+                weight = weights[query, bit] if bit < n_bits else np.float32(0)
+                cost = np.uint16(scale * abs(weight) * steps[query])
+                of_zero, of_one = (cost, cost * 0) if weight > 0 else (cost * 0, cost)
+                for value in range(n_values):
+                    own[query, n_values + value] = own[query, value] + of_one
+                    own[query, value] += of_zero
+                n_values *= 2
+        for value in range(256):  # whose row is in the cache once
+            for query in range(n_queries):
+                tables[byte, value, query] = own[query, value]
+
+
+@compiled
+def _write_planes(weights, as_costs, planes, reach):
+    """Write signs of weights, and four bits of their magnitudes.
+
+    Magnitudes are rounded to the nearest of sixteen steps. What this may add is taken off.
+    """
+    scale, largest, highest = 1.0 if as_costs else 2.0, 0.0, 0.0
     for bit in range(len(weights)):
-        magnitude = abs(weights[bit])
-        largest = magnitude if magnitude > largest else largest
-    for word in range(len(signs)):
-        signs[word] = 0
-        for plane in range(4):
-            planes[plane, word] = 0
-    step = largest / 15
+        largest = max(largest, scale * abs(weights[bit]))
+        highest += abs(weights[bit])
+    step, least, added = largest / 15, np.inf, 0.0
+    for trial in range(4):  # of smaller steps those beyond the last are rounded, too
+        one, error, above = largest / 15 * (1 - 0.15 * trial), 0.0, 0.0
+        for bit in range(len(weights)):
+            magnitude = scale * abs(weights[bit])
+            off = min(15.0, np.rint(magnitude / one)) * one - magnitude if one > 0 else 0.0
+            error += abs(off)
+            above += max(off, 0.0)
+        if error < least:
+            step, least, added = one, error, above
+    for word in range(len(planes)):
+        for place in range(5):
+            planes[word, place] = 0
     for bit in range(len(weights)):
         word, mask = bit // 64, np.uint64(1) << np.uint64(bit % 64)
         if weights[bit] > 0:
-            signs[word] |= mask
-        level = int(abs(weights[bit]) / step) if step > 0 else 0
-        for plane in range(4):
-            if (level >> plane) & 1:
-                planes[plane, word] |= mask
-    return step
+            planes[word, 0] |= mask
+        level = int(min(15.0, np.rint(scale * abs(weights[bit]) / step))) if step > 0 else 0
+        for place in range(4):
+            if (level >> place) & 1:
+                planes[word, 1 + place] |= mask
+    highest = added if as_costs else highest + added
+    reach[0], reach[1] = highest / step if step > 0 else 0.0, step
 
 
 @compiled
-def _write_costs(signs, planes, columns, first, costs):
-    """Write what differing bits of codes cost, by the four bits of their weights."""
-    n_codes = columns.shape[1] - first
-    n_codes = n_codes if n_codes < len(costs) else len(costs)
-    for code in range(n_codes):
-        costs[code] = 0
-    for place in range(len(columns)):
-        sign, column = signs[place], columns[place, first : first + n_codes]
-        ones, twos, fours, eights = planes[:, place]
-        for code in range(len(column)):
-            differ = sign ^ np.uint64(column[code])
-            cost = count_ones(differ & ones) + (count_ones(differ & twos) << np.uint64(1))
-            cost += count_ones(differ & fours) << np.uint64(2)
-            costs[code] += cost + (count_ones(differ & eights) << np.uint64(3))
+def _write_entries(weights, as_costs, entries):
+    """Write what a bit adds that is 0, and one that is 1."""
+    for bit in range(len(entries)):
+        weight = np.float64(weights[bit]) if bit < len(weights) else 0.0
+        entries[bit, 0], entries[bit, 1] = -weight, weight
+        if as_costs:
+            entries[bit, 0], entries[bit, 1] = min(-weight, 0.0), min(weight, 0.0)
 
 
 @compiled
-def _look_up(how, first, scores, limit):
-    """Make scores of bounds that reach a limit; return how many these are."""
-    table, columns, terms, unit = how
-    n_reached = 0
-    for code in range(len(scores)):
-        if scores[code] >= limit:
-            scores[code] = _score(table, columns, terms, unit, first + code)
-            n_reached += 1
-    return n_reached
+def _score(hits, start, weights, entries, columns, scores):
+    """Write the sums of what the bytes of codes add, in one order for all."""
+    size = columns.itemsize
+    for hit in range(len(hits)):
+        query, score = start + hits[hit] % QUERIES, 0.0
+        for place in range(len(columns)):
+            word, byte = np.uint64(columns[place, hits[hit] // QUERIES]), size * place
+            how = weights, entries, query
+            if size == 8:
+                left = _entry(how, byte, word) + _entry(how, byte + 1, word >> 8)
+                right = _entry(how, byte + 2, word >> 16)
+                right += _entry(how, byte + 3, word >> 24)
+                more = _entry(how, byte + 4, word >> 32)
+                left += more + _entry(how, byte + 5, word >> 40)
+                more = _entry(how, byte + 6, word >> 48)
+                right += more + _entry(how, byte + 7, word >> 56)
+                score += left + right
+            else:
+                for i in range(size):
+                    score += _entry(how, byte + i, word >> np.uint64(8 * i))
+        scores[hit] = score
+
+
+@compiled
+def _entry(how, byte, word):
+    """What the value of a byte adds, the lowest of a word."""
+    weights, entries, query = how
+    value, total = np.int64(word & np.uint64(255)), 0.0
+    if weights.shape[1] > entries.shape[1]:
+        return np.float64(weights[query, 256 * byte + value])
+    for bit in range(8):
+        total += entries[query, 8 * byte + bit, (value >> bit) & 1]
+    return total
+
+
+@compiled
+def _add_terms(hits, terms, scores):
+    """Multiply the scores of some codes by their factors, and add the addends."""
+    given, factors, lengths, factor_table, length_table = terms
+    for hit in range(len(hits) if given.shape[1] or len(lengths) or len(factors) else 0):
+        code, factor, added = hits[hit] // QUERIES, np.float32(1), 0.0
+        if given.shape[1]:
+            factor = given[code, 0]
+            added += given[code, 1] if given.shape[1] > 1 else np.float32(0)
+        elif len(lengths):
+            factor, added = length_table[lengths[code], 0], 0.0 + length_table[lengths[code], 1]
+        if len(factors):
+            factor *= factor_table[factors[code]]
+        scores[hit] = scores[hit] * factor + added
+        if factor <= 0 and not given.shape[1]:
+            scores[hit] = -np.inf
 
 
 @compiled
@@ -321,45 +602,6 @@ def margin_of(most, unit, n_bytes, largest):
     # A sum is rounded once for each byte, and its entries and terms are rounded.
     error = _EPS * unit * (most * factor + addend) + max(factor, 1.0) * _LEAST
     return 2 * (n_bytes + 8) * error
-
-
-@compiled
-def largest_sum(table):
-    """Sum of the largest magnitudes of the entries of each byte."""
-    total = 0.0
-    for byte in range(len(table)):
-        largest = 0.0
-        for value in range(256):
-            magnitude = abs(table[byte, value])
-            largest = magnitude if magnitude > largest else largest
-        total += largest
-    return total
-
-
-@compiled
-def _take_high(part, first, rows, scores, count, limit):
-    found, least = np.uint8(0), np.float32(limit)
-    for code in range(len(part)):  # which is compiled to comparisons of vectors
-        found |= np.uint8(part[code] >= least)
-    if found:
-        for code in range(len(part)):
-            if part[code] >= limit:
-                rows[count], scores[count] = first + code, part[code]
-                count += 1
-    return count
-
-
-@compiled
-def _keep_best(rows, scores, count, k, limit, margin):
-    """Drop what cannot be among the k best; return how many are left, and the limit."""
-    if k > 0 and count >= k:
-        least = _nth(scores, count, count - k) - margin
-        limit = least if least > limit else limit
-    n_kept = 0
-    for place in range(count):
-        rows[n_kept], scores[n_kept] = rows[place], scores[place]
-        n_kept += scores[place] >= limit
-    return n_kept, limit
 
 
 @compiled
@@ -423,39 +665,6 @@ def write_scores(tables, columns, terms, scores):
             part = scores[query, first : first + TILE]
             _write_sums(tables[query], columns, first, part)
             _apply_terms(terms, unit, first, part)
-
-
-@compiled
-def _score(tables, columns, terms, unit, code):
-    """The score of one code, as `_write_sums` and `_apply_terms` write it, to the bit."""
-    size, score = columns.itemsize, tables[0, 0] - tables[0, 0]
-    for place in range(len(columns)):
-        word = np.uint64(columns[place, code])
-        if size == 8:
-            table = tables[8 * place : 8 * place + 8]
-            left = table[0, word & 255] + table[1, (word >> 8) & 255]
-            right = table[2, (word >> 16) & 255] + table[3, (word >> 24) & 255]
-            left += table[4, (word >> 32) & 255] + table[5, (word >> 40) & 255]
-            right += table[6, (word >> 48) & 255] + table[7, word >> 56]
-            score += left + right
-        else:
-            for byte in range(size):
-                score += tables[size * place + byte, (word >> np.uint64(8 * byte)) & 255]
-    given, factors, lengths, factor_table, length_table = terms
-    if given.shape[1] > 0:
-        score *= given[code, 0]
-        return score + given[code, 1] * unit if given.shape[1] > 1 else score
-    if len(lengths) == 0 and len(factors) == 0:
-        return score
-    added = tables[0, 0] - tables[0, 0]
-    if len(lengths):
-        factor = length_table[lengths[code], 0]
-        added += length_table[lengths[code], 1] * unit
-        if len(factors):
-            factor *= factor_table[factors[code]]
-    else:
-        factor = factor_table[factors[code]]
-    return score * factor + added if factor > 0 else -np.inf
 
 
 @compiled

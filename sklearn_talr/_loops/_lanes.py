@@ -1,0 +1,123 @@
+"""Instructions that compare a code with many queries, or a query with many codes, at once.
+
+Costs are whole numbers, one for each *lane*. A lane is near where its cost is at most
+
+    line[0] + line[1] * term[0] + line[2] * term[1],
+
+where lines belong to queries and terms to codes. Vectors are written out here, since the
+compiler does not see through every loop; each processor has instructions for them.
+"""
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+_LONG, _FLOAT = ir.IntType(64), ir.FloatType()
+QUERIES, CODES = 32, 8  # side by side
+
+
+def _load(builder, start, offset, kind):
+    place = builder.inttoptr(builder.add(start, offset), kind.as_pointer())
+    return builder.load(place, align=1)
+
+
+def _spread(builder, value, n_lanes):
+    one = ir.VectorType(value.type, n_lanes)(ir.Undefined)
+    one = builder.insert_element(one, value, ir.IntType(32)(0))
+    zeros = ir.VectorType(ir.IntType(32), n_lanes)(None)
+    return builder.shuffle_vector(one, one, zeros)
+
+
+def _table_costs(n_lanes, n_bits):
+    """Sums by a table of shape (n_bytes, 256, n_lanes), of so many bits."""
+    kind, n_bytes = ir.VectorType(ir.IntType(n_bits), n_lanes), n_bits // 8 * n_lanes
+
+    def add(builder, sums, tables, column, word, size):
+        tables = builder.add(tables, builder.mul(word, _LONG(256 * size * n_bytes)))
+        for byte in range(size):
+            value = builder.zext(_load(builder, column, _LONG(byte), ir.IntType(8)), _LONG)
+            row = builder.mul(value, _LONG(n_bytes))
+            start = builder.add(tables, _LONG(256 * byte * n_bytes))
+            sums = builder.add(sums, _load(builder, start, row, kind))
+        return sums
+
+    return kind, add
+
+
+def _plane_costs():
+    """Counts of ones by planes of shape (n_words, 5): signs, and four bits."""
+    kind = ir.VectorType(_LONG, CODES)
+
+    def add(builder, sums, planes, column, word, size):
+        def plane(place):
+            start = builder.add(builder.mul(word, _LONG(40)), _LONG(8 * place))
+            return _spread(builder, _load(builder, planes, start, _LONG), CODES)
+
+        ones_of = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(kind, [kind]), f"llvm.ctpop.v{CODES}i64"
+        )
+        differ = builder.xor(_load(builder, column, _LONG(0), kind), plane(0))
+        for place in range(4):
+            ones = builder.call(ones_of, [builder.and_(differ, plane(1 + place))])
+            shift = _spread(builder, _LONG(place), CODES)
+            sums = builder.add(sums, builder.shl(ones, shift))
+        return sums
+
+    return kind, add
+
+
+def _instruction(n_lanes, costs, are_codes):
+    kind, add = costs
+    numbers = ir.VectorType(_FLOAT, n_lanes)
+
+    @intrinsic
+    def reach(typing_context, tables, columns, code, terms, place, lines):
+        arrays = tables, columns, terms, lines
+
+        def generate(context, builder, signature, values):
+            tables, of_codes, terms, lines = (
+                context.make_array(array)(context, builder, value)
+                for array, value in zip(arrays, [*values[:2], values[3], values[5]])
+            )
+            starts = [
+                builder.ptrtoint(each.data, _LONG)
+                for each in (tables, of_codes, terms, lines)
+            ]
+            size = columns.dtype.bitwidth // 8
+            first = builder.add(starts[1], builder.mul(values[2], _LONG(size)))
+            n_words, stride = (
+                builder.extract_value(each, 0) for each in (of_codes.shape, of_codes.strides)
+            )
+            sums = cgutils.alloca_once_value(builder, kind(None))
+            with cgutils.for_range(builder, n_words, intp=_LONG) as loop:
+                column = builder.add(first, builder.mul(loop.index, stride))
+                how = starts[0], column, loop.index, size
+                builder.store(add(builder, builder.load(sums), *how), sums)
+
+            def number(start, offset, in_lanes):
+                if in_lanes:
+                    return _load(builder, start, offset, numbers)
+                return _spread(builder, _load(builder, start, offset, _FLOAT), n_lanes)
+
+            line = [number(starts[3], _LONG(4 * QUERIES * i), not are_codes) for i in range(3)]
+            own = builder.mul(values[4], _LONG(4))
+            width = builder.mul(builder.extract_value(terms.shape, 1), _LONG(4))
+            limit = line[0]
+            for i in range(2):
+                offset = builder.add(own, builder.mul(width, _LONG(i)))
+                term = number(starts[2], offset, are_codes)
+                limit = builder.fadd(limit, builder.fmul(line[1 + i], term))
+            costs = builder.uitofp(builder.load(sums), numbers)
+            is_near = builder.fcmp_unordered("<=", costs, limit)
+            mask = builder.bitcast(is_near, ir.IntType(n_lanes))
+            return mask if n_lanes == 32 else builder.zext(mask, ir.IntType(32))
+
+        return types.uint32(tables, columns, code, terms, place, lines), generate
+
+    return reach
+
+
+queries_near = _instruction(QUERIES, _table_costs(QUERIES, 16), are_codes=False)
+query_near = _instruction(1, _table_costs(1, 32), are_codes=False)
+codes_near = _instruction(CODES, _plane_costs(), are_codes=True)
