@@ -29,9 +29,9 @@ def _spread(builder, value, n_lanes):
     return builder.shuffle_vector(one, one, zeros)
 
 
-def _table_costs(n_lanes, n_bits):
-    """Sums by a table of shape (n_bytes, 256, n_lanes), of so many bits."""
-    kind, n_bytes = ir.VectorType(ir.IntType(n_bits), n_lanes), n_bits // 8 * n_lanes
+def _table_costs(n_lanes):
+    """Sums by a table of shape (n_bytes, 256, n_lanes)."""
+    kind, n_bytes = ir.VectorType(ir.IntType(16), n_lanes), 2 * n_lanes
 
     def add(builder, sums, tables, column, word, size):
         tables = builder.add(tables, builder.mul(word, _LONG(256 * size * n_bytes)))
@@ -86,9 +86,8 @@ def _instruction(n_lanes, costs, are_codes):
             ]
             size = columns.dtype.bitwidth // 8
             first = builder.add(starts[1], builder.mul(values[2], _LONG(size)))
-            n_words, stride = (
-                builder.extract_value(each, 0) for each in (of_codes.shape, of_codes.strides)
-            )
+            n_words = builder.extract_value(of_codes.shape, 0)
+            stride = builder.extract_value(of_codes.strides, 0)
             sums = cgutils.alloca_once_value(builder, kind(None))
             with cgutils.for_range(builder, n_words, intp=_LONG) as loop:
                 column = builder.add(first, builder.mul(loop.index, stride))
@@ -100,7 +99,9 @@ def _instruction(n_lanes, costs, are_codes):
                     return _load(builder, start, offset, numbers)
                 return _spread(builder, _load(builder, start, offset, _FLOAT), n_lanes)
 
-            line = [number(starts[3], _LONG(4 * QUERIES * i), not are_codes) for i in range(3)]
+            line = [
+                number(starts[3], _LONG(4 * QUERIES * i), not are_codes) for i in range(3)
+            ]
             own = builder.mul(values[4], _LONG(4))
             width = builder.mul(builder.extract_value(terms.shape, 1), _LONG(4))
             limit = line[0]
@@ -118,6 +119,6 @@ def _instruction(n_lanes, costs, are_codes):
     return reach
 
 
-queries_near = _instruction(QUERIES, _table_costs(QUERIES, 16), are_codes=False)
-query_near = _instruction(1, _table_costs(1, 32), are_codes=False)
+queries_near = _instruction(QUERIES, _table_costs(QUERIES), are_codes=False)
+query_near = _instruction(1, _table_costs(1), are_codes=False)
 codes_near = _instruction(CODES, _plane_costs(), are_codes=True)

@@ -171,7 +171,7 @@ def weighted_scan(weights, columns, terms, as_costs, k, radius, whole):
     Parameters
     ----------
     weights : array of shape (n_queries, n_weights), dtype float32
-        Weights of bits, or of all values of each byte.
+        Weights of bits, of whole bytes, or of all values of each byte.
 
     columns : array of shape (n_words, n_codes)
 
@@ -199,194 +199,162 @@ def weighted_scan(weights, columns, terms, as_costs, k, radius, whole):
         A score depends on nothing but query and code.
     """
     n_queries, n_codes = len(weights), columns.shape[1]
-    n_bytes = len(columns) * columns.itemsize
+    n_bytes, is_strict = len(columns) * columns.itemsize, k > 0 and not whole
     together = QUERIES if n_queries > _FEW else 1
+    exact = np.empty((n_queries, n_bytes, 256))
     tables = np.empty((n_bytes, 256, together), dtype=np.uint16)
-    table = np.empty((n_bytes, 256, 1), dtype=np.uint32)  # of one query
     planes = np.empty((len(columns), 5), dtype=np.uint64)
-    entries = np.empty((n_queries, 8 * n_bytes, 2))
-    by_bytes, pairs = _pairs_by_bytes(terms), np.empty((2, TILE), dtype=np.float32)
-    for place in range(TILE):  # of codes without terms
-        pairs[0, place], pairs[1, place] = 1, 0
-    lines = np.empty((3, QUERIES), dtype=np.float32)
+    pairs, by_bytes = np.empty((2, TILE), np.float32), np.empty((3, 256), np.float32)
+    _write_pairs_of_bytes(terms, by_bytes, pairs)
+    lines = np.empty((3, QUERIES), np.float32)
     hits = np.empty(_HITS * together + QUERIES, dtype=np.int64)
     values = np.empty(len(hits))
     rows = np.empty((n_queries, len(hits) + _MORE + 2 * min(k, n_codes)), dtype=np.int64)
     scores = np.empty(rows.shape)
-    # Of each query: codes found, codes to find before it looks for the k best of them; its
-    # highest score, in steps, a step, and the least score wanted.
-    counts, rooms = np.zeros(n_queries, dtype=np.int64), np.empty(n_queries, np.int64)
+    # Of each query: codes found, and codes to find before it looks for the k best of them;
+    # its highest score, in steps, a step, and the least score wanted.
+    known = np.empty((n_queries, 2), dtype=np.int64)
     reach = np.empty((n_queries, 3))
-    how = weights, entries, columns, terms, k, whole
     for start in range(0, n_queries, together):
-        end = min(start + together, n_queries)
+        n_together = min(together, n_queries - start)
+        own = start, n_together
+        for query in range(start, start + n_together):
+            write_table(weights[query], as_costs, exact[query])
         by_planes = together == 1 and n_codes >= _FEWEST and columns.itemsize == 8
         by_planes = by_planes and weights.shape[1] <= 8 * n_bytes
-        for lane in range(QUERIES):
-            lines[0, lane], lines[1, lane], lines[2, lane] = -1, 0, 0  # nothing is near
-        for query in range(start, end):
-            if weights.shape[1] <= 8 * n_bytes:
-                _write_entries(weights[query], as_costs, entries[query])
-            reach[query, 2], rooms[query] = -radius, k + _MORE
         if by_planes:
-            _write_planes(weights[start], as_costs, planes, reach[start])
+            _write_planes(weights, start, as_costs, planes, reach)
         else:
-            _write_tables(weights[start:end], as_costs, tables, reach[start:end])
-            _copy_table(tables, table)
-        for query in range(start, end):
-            _draw_line(reach[query], lines[:, query - start])
+            _write_tables(weights, exact, *own, as_costs, tables, reach)
+        for lane in range(n_together):
+            known[start + lane, 0], known[start + lane, 1] = 0, k + _MORE
+            reach[start + lane, 2] = -radius
+            _draw_line(reach, start, lane, lines)
         for first in range(0, n_codes, TILE):
-            n_own, place = min(TILE, n_codes - first), np.int64(0)
+            n_own, place, n_near = min(TILE, n_codes - first), np.int64(0), np.int64(0)
             _write_pairs(terms, by_bytes, first, n_own, pairs)
-            near, n_near = (n_own, pairs, lines, hits), np.int64(0)
             while place < n_own:
-                if by_planes:
-                    n_hits, place = _near_by_planes(planes, columns, first, place, near)
-                elif together == 1:
-                    n_hits, place = _near_one(table, columns, first, place, near)
-                else:
-                    n_hits, place = _near_many(tables, columns, first, place, near)
-                if n_hits:
-                    rows, scores = _with_room(rows, scores, counts, n_hits)
-                    found = rows, scores, counts, rooms, reach, lines
-                    _take(hits[:n_hits], start, values, found, how)
-                    n_near += n_hits
+                near = tables, planes, columns, pairs, lines, hits
+                n_hits, place = _near(near, by_planes, first, place, n_own, n_together)
+                if n_hits == 0:
+                    continue
+                n_near += n_hits
+                for query in range(start, start + n_together):
+                    if known[query, 0] + n_hits > rows.shape[1]:
+                        rows, scores = _wider(rows), _wider(scores)
+                how, found = (exact, columns, terms), (rows, scores, known)
+                _score(hits, n_hits, start, how, values)
+                _take(hits, values, n_hits, start, (*found, reach, lines), k, is_strict)
             if by_planes and 16 * n_near > n_own and first >= _FEWEST:
                 by_planes = False  # which tell too little
-                _write_tables(weights[start:end], as_costs, tables, reach[start:end])
-                _copy_table(tables, table)
-                _draw_line(reach[start], lines[:, 0])
-        found = rows, scores, counts, rooms, reach, lines
-        for query in range(start, end):
-            _keep_best(query, query - start, found, k, whole)
-    return counts, _flat(rows, counts), _flat(scores, counts)
+                _write_tables(weights, exact, *own, as_costs, tables, reach)
+                for lane in range(n_together):
+                    _draw_line(reach, start, lane, lines)
+        for lane in range(n_together):
+            found = rows, scores, known, reach, lines
+            _keep_best(start, lane, found, k, is_strict)
+    return known[:, 0], _flat(rows, known[:, 0]), _flat(scores, known[:, 0])
 
 
 @compiled
-def _near_many(tables, columns, first, place, near):
+def _near(near, by_planes, first, place, n_own, n_queries):
     """Write pairs of codes and queries that may be near, until there are many.
 
-    Returns how many these are, and the place of the next code. Loops are functions of their
-    own since references to what is bound anew around them would be counted within.
+    Returns how many these are, and the place of the next code. The loop is a function of
+    its own, since references to what is bound anew around it would be counted in it.
     """
-    n_own, pairs, lines, hits = near
-    n_hits = np.int64(0)
+    tables, planes, columns, pairs, lines, hits = near
+    n_hits, are_many = np.int64(0), tables.shape[2] > 1
     while place < n_own and n_hits < len(hits) - QUERIES:
-        mask = queries_near(tables, columns, first + place, pairs, place, lines)
-        n_hits = _write_hits(mask, (first + place) * QUERIES, 1, hits, n_hits)
-        place += 1
-    return n_hits, place
-
-
-@compiled
-def _near_one(table, columns, first, place, near):
-    n_own, pairs, lines, hits = near
-    n_hits = np.int64(0)
-    while place < n_own and n_hits < len(hits) - QUERIES:
-        if query_near(table, columns, first + place, pairs, place, lines):
-            hits[n_hits] = (first + place) * QUERIES
-            n_hits += 1
-        place += 1
-    return n_hits, place
-
-
-@compiled
-def _near_by_planes(planes, columns, first, place, near):
-    n_own, pairs, lines, hits = near
-    n_hits = np.int64(0)
-    while place < n_own and n_hits < len(hits) - QUERIES:
-        mask, left = np.uint32(2**CODES - 1), n_own - place
-        if left < CODES:
-            mask >>= np.uint32(CODES - left)
+        code, step, n_codes = first + place, 1, 1
+        if are_many:
+            mask = queries_near(tables, columns, code, pairs, place, lines)
+            mask &= np.uint32((np.int64(1) << n_queries) - 1)
+        elif by_planes:
+            step, n_codes = QUERIES, CODES
+            mask = np.uint32((np.int64(1) << (n_own - place)) - 1)
+            if n_own - place >= CODES:
+                mask = codes_near(planes, columns, code, pairs, place, lines)
         else:
-            mask = codes_near(planes, columns, first + place, pairs, place, lines)
-        n_hits = _write_hits(mask, (first + place) * QUERIES, QUERIES, hits, n_hits)
-        place += CODES
+            mask = query_near(tables, columns, code, pairs, place, lines)
+        while mask:
+            lowest = mask & (~mask + np.uint32(1))
+            mask ^= lowest
+            lane = np.int64(count_ones(lowest - np.uint32(1)))
+            hits[n_hits] = code * QUERIES + step * lane
+            n_hits += 1
+        place += n_codes
     return n_hits, place
 
 
 @compiled
-def _write_hits(mask, hit, step, hits, n_hits):
-    while mask:
-        lowest = mask & (~mask + np.uint32(1))
-        mask ^= lowest
-        hits[n_hits] = hit + step * np.int64(count_ones(lowest - np.uint32(1)))
-        n_hits += 1
-    return n_hits
-
-
-@compiled
-def _take(hits, start, values, found, how):
+def _take(hits, values, n_hits, start, found, k, is_strict):
     """Add to what queries have found the codes whose scores are high enough."""
-    rows, scores, counts, rooms, reach, lines = found
-    weights, entries, columns, terms, k, whole = how
-    _score(hits, start, weights, entries, columns, values)
-    _add_terms(hits, terms, values)
-    for place in range(len(hits)):
-        query, code = start + hits[place] % QUERIES, hits[place] // QUERIES
-        score, limit = values[place], reach[query, 2]
+    rows, scores, known, reach, _ = found
+    for place in range(n_hits):
+        lane, code = hits[place] % QUERIES, hits[place] // QUERIES
+        query = start + lane
+        score, limit, count = values[place], reach[query, 2], known[query, 0]
         # Of codes that tie with the last those that come first are taken.
-        is_full = k > 0 and not whole and limit > -np.inf
-        if score > limit or (score == limit and not is_full):
-            rows[query, counts[query]], scores[query, counts[query]] = code, score
-            counts[query] += 1
-            if k > 0 and counts[query] == rooms[query]:
-                _keep_best(query, query - start, found, k, whole)
+        if score > limit or (score == limit and not (is_strict and limit > -np.inf)):
+            rows[query, count], scores[query, count] = code, score
+            known[query, 0] += 1
+            if k > 0 and count + 1 == known[query, 1]:
+                _keep_best(start, lane, found, k, is_strict)
 
 
 @compiled
-def _with_room(rows, scores, counts, n_more):
-    """The arrays, wider where a query could find so many codes more than there is room."""
-    most = 0
-    for query in range(len(counts)):
-        most = max(most, counts[query])
-    while most + n_more > rows.shape[1]:
-        rows, scores = _wider(rows), _wider(scores)
-    return rows, scores
-
-
-@compiled
-def _copy_table(tables, table):
-    """Copy the table of the first query; a processor adds 32 bits in one step."""
-    for byte in range(len(table)):
-        for value in range(256):
-            table[byte, value, 0] = tables[byte, value, 0]
-
-
-@compiled
-def _keep_best(query, lane, found, k, whole):
+def _keep_best(start, lane, found, k, is_strict):
     """Drop what is not among the k best, and draw the line anew."""
-    rows, scores, counts, rooms, reach, lines = found
-    count, n_tied = counts[query], counts[query]
+    rows, scores, known, reach, lines = found
+    query = start + lane
+    count = n_tied = known[query, 0]
     if k > 0 and count >= k:
-        limit = reach[query, 2] = _nth(scores[query], count, count - k)
-        if not whole:
+        limit = reach[query, 2] = _nth(scores, query, count, count - k)
+        if is_strict:
             n_tied = k
             for place in range(count):
                 n_tied -= scores[query, place] > limit
-        n_kept = 0
+        n_kept = np.int64(0)
         for place in range(count):
             score = scores[query, place]
             rows[query, n_kept], scores[query, n_kept] = rows[query, place], score
             n_kept += score > limit or (score == limit and n_tied > 0)
             n_tied -= score == limit
-        counts[query], rooms[query] = n_kept, n_kept + n_kept // 2 + _MORE
-        _draw_line(reach[query], lines[:, lane])
+        known[query, 0], known[query, 1] = n_kept, n_kept + n_kept // 2 + _MORE
+        _draw_line(reach, start, lane, lines)
 
 
 @compiled
-def _draw_line(reach, line):
+def _draw_line(reach, start, lane, lines):
     """Write what tells whether a cost is within reach of a query, rounded up.
 
     A code of a factor above 0 is if ``cost * step <= highest - (least - addend) / factor``.
     """
-    highest, step, least = reach
-    line[0], line[1], line[2] = np.inf, 0, 0  # all are
+    query = start + lane
+    highest, step, least = reach[query, 0], reach[query, 1], reach[query, 2]
+    lines[0, lane], lines[1, lane], lines[2, lane] = np.inf, 0, 0  # all are
     if step > 1 / _FAR and abs(least) < _FAR * step and abs(highest) < _FAR:
         slope = -least / step
-        line[0] = highest + abs(highest) * _SLACK + 1
-        line[1] = slope + abs(slope) * _SLACK
-        line[2] = 1 / step
+        lines[0, lane] = highest + abs(highest) * _SLACK + 1
+        lines[1, lane] = slope + abs(slope) * _SLACK
+        lines[2, lane] = 1 / step
+
+
+@compiled
+def _write_pairs_of_bytes(terms, by_bytes, pairs):
+    """Write one over factors by bytes; one over those of lengths, and addends over these.
+
+    `pairs` receives those of codes without terms.
+    """
+    _, factors, lengths, factor_table, length_table = terms
+    for place in range(pairs.shape[1]):
+        pairs[0, place], pairs[1, place] = 1, 0
+    for value in range(256 if len(factors) else 0):
+        by_bytes[0, value], _ = _pair(factor_table[value], np.float32(0))
+    for value in range(256 if len(lengths) else 0):
+        factor, added = length_table[value, 0], length_table[value, 1]
+        by_bytes[1, value], by_bytes[2, value] = _pair(factor, added)
 
 
 @compiled
@@ -395,28 +363,12 @@ def _pair(factor, added):
 
     Codes without a factor above 0 come last.
     """
-    if factor <= 0:
-        return np.float32(np.inf), np.float32(0)
-    if not (1 / _FAR < factor < _FAR and abs(added) < _FAR * factor):
-        return np.float32(np.nan), np.float32(0)
-    term = added / factor
-    return np.float32(1 / factor), np.float32(term + abs(term) * _SLACK)
-
-
-@compiled
-def _pairs_by_bytes(terms):
-    """One over factors by bytes; and one over those of lengths, and addends over these."""
-    _, factors, lengths, factor_table, length_table = terms
-    pairs = np.ones((3, 256), dtype=np.float32)
-    for value in range(256):
-        pairs[2, value] = 0
-        if len(factors):
-            pairs[0, value], _ = _pair(factor_table[value], np.float32(0))
-        if len(lengths):
-            pairs[1, value], pairs[2, value] = _pair(
-                length_table[value, 0], length_table[value, 1]
-            )
-    return pairs
+    one, term = np.float32(np.inf), np.float32(0)
+    if factor > 0:
+        one = np.float32(np.nan)
+        if 1 / _FAR < factor < _FAR and abs(added) < _FAR * factor:
+            one, term = np.float32(1) / factor, added / factor
+    return one, term + abs(term) * np.float32(_SLACK)
 
 
 @compiled
@@ -427,8 +379,9 @@ def _write_pairs(terms, by_bytes, first, n_codes, pairs):
         for place in range(n_codes):
             added = given[first + place, 1] if given.shape[1] > 1 else np.float32(0)
             factor = given[first + place, 0]
-            pairs[0, place], term = _pair(factor, added)
-            pairs[1, place] = term if factor > 0 else np.float32(np.inf)
+            pairs[0, place], pairs[1, place] = _pair(factor, added)
+            if factor <= 0:  # which are looked at
+                pairs[1, place] = np.inf
     if len(lengths):
         for place in range(n_codes):
             pairs[0, place] = by_bytes[1, lengths[first + place]]
@@ -442,145 +395,109 @@ def _write_pairs(terms, by_bytes, first, n_codes, pairs):
 
 
 @compiled
-def _write_tables(weights, as_costs, tables, reach):
+def _write_tables(weights, exact, start, n_queries, as_costs, tables, reach):
     """Write what values of bytes cost, of 65 535 steps that no code has more than."""
-    n_queries, n_bytes, n_bits = len(weights), len(tables), weights.shape[1]
-    of_words, scale = n_bits > 8 * n_bytes, 1 if as_costs else 2
-    largest, steps = np.zeros((n_bytes, n_queries)), np.zeros(n_queries)
+    n_bytes, n_bits = len(tables), weights.shape[1]
+    of_words, scale = n_bits > 8 * n_bytes, 1.0 if as_costs else 2.0
+    largest = np.zeros((n_queries, n_bytes + 1))  # and what turns scores to steps
     own = np.empty((n_queries, 256), dtype=np.uint16)
-    for query in range(n_queries):
-        highest = total = 0.0
+    for lane in range(n_queries):
+        query, highest, total = start + lane, 0.0, 0.0
         for byte in range(n_bytes if of_words else 0):
             least = most = weights[query, 256 * byte]
-            for value in range(256):
-                weight = weights[query, 256 * byte + value]
-                least, most = min(least, weight), max(most, weight)
-            largest[byte, query] = most
+            for value in range(256 * byte, 256 * byte + 256):
+                weight = weights[query, value]
+                least = weight if weight < least else least
+                most = weight if weight > most else most
+            largest[lane, byte] = most
             highest += most
             total += np.float64(most) - least
         for bit in range(0 if of_words else n_bits):
-            total += scale * np.float64(abs(weights[query, bit]))
-        highest += 0.0 if of_words or as_costs else total / 2
-        steps[query] = 65_535 / total if total > 0 else 0.0
-        reach[query, 0], reach[query, 1] = highest * steps[query], total / 65_535
+            magnitude = np.float64(abs(weights[query, bit]))
+            largest[lane, bit // 8] += 0.0 if as_costs else magnitude
+            highest += 0.0 if as_costs else magnitude
+            total += scale * magnitude
+        steps = largest[lane, n_bytes] = 65_535 / total if total > 0 else 0.0
+        reach[query, 0], reach[query, 1] = highest * steps, total / 65_535
     for byte in range(n_bytes):
-        for query in range(n_queries):
-            if of_words:
-                for value in range(256):
-                    less = largest[byte, query] - weights[query, 256 * byte + value]
-                    own[query, value] = less * steps[query]
-                continue
-            own[query, 0], n_values = 0, 1
-            for bit in range(8 * byte, 8 * byte + 8):
-                weight = weights[query, bit] if bit < n_bits else np.float32(0)
-                cost = np.uint16(scale * abs(weight) * steps[query])
-                of_zero, of_one = (cost, cost * 0) if weight > 0 else (cost * 0, cost)
-                for value in range(n_values):
-                    own[query, n_values + value] = own[query, value] + of_one
-                    own[query, value] += of_zero
-                n_values *= 2
+        for lane in range(n_queries):
+            most, steps = largest[lane, byte], largest[lane, n_bytes]
+            for value in range(256):
+                own[lane, value] = (most - exact[start + lane, byte, value]) * steps
         for value in range(256):  # whose row is in the cache once
-            for query in range(n_queries):
-                tables[byte, value, query] = own[query, value]
+            for lane in range(n_queries):
+                tables[byte, value, lane] = own[lane, value]
 
 
 @compiled
-def _write_planes(weights, as_costs, planes, reach):
+def _write_planes(weights, query, as_costs, planes, reach):
     """Write signs of weights, and four bits of their magnitudes.
 
     Magnitudes are rounded to the nearest of sixteen steps. What this may add is taken off.
     """
     scale, largest, highest = 1.0 if as_costs else 2.0, 0.0, 0.0
-    for bit in range(len(weights)):
-        largest = max(largest, scale * abs(weights[bit]))
-        highest += abs(weights[bit])
-    step, least, added = largest / 15, np.inf, 0.0
-    for trial in range(4):  # of smaller steps those beyond the last are rounded, too
-        one, error, above = largest / 15 * (1 - 0.15 * trial), 0.0, 0.0
-        for bit in range(len(weights)):
-            magnitude = scale * abs(weights[bit])
-            off = min(15.0, np.rint(magnitude / one)) * one - magnitude if one > 0 else 0.0
-            error += abs(off)
-            above += max(off, 0.0)
-        if error < least:
-            step, least, added = one, error, above
+    for bit in range(weights.shape[1]):
+        magnitude = scale * abs(weights[query, bit])
+        largest = magnitude if magnitude > largest else largest
+        highest += 0.0 if as_costs else magnitude / 2
     for word in range(len(planes)):
         for place in range(5):
             planes[word, place] = 0
-    for bit in range(len(weights)):
-        word, mask = bit // 64, np.uint64(1) << np.uint64(bit % 64)
-        if weights[bit] > 0:
-            planes[word, 0] |= mask
-        level = int(min(15.0, np.rint(scale * abs(weights[bit]) / step))) if step > 0 else 0
-        for place in range(4):
-            if (level >> place) & 1:
-                planes[word, 1 + place] |= mask
-    highest = added if as_costs else highest + added
-    reach[0], reach[1] = highest / step if step > 0 else 0.0, step
+    least, step, added = np.inf, largest / 15, 0.0
+    for trial in range(5 if largest > 0 else 0):
+        # Steps may be smaller, so that those beyond the last are rounded, too. At last the
+        # best are written.
+        one = largest / 15 * (1 - 0.15 * trial) if trial < 4 else step
+        error = above = 0.0
+        for bit in range(weights.shape[1]):
+            magnitude = scale * abs(weights[query, bit])
+            level = np.int64(magnitude / one + 0.5)
+            level = level if level < 15 else 15
+            off = level * one - magnitude
+            error += abs(off)
+            above += off if off > 0 else 0.0
+            if trial == 4:
+                word, mask = bit // 64, np.uint64(1) << np.uint64(bit % 64)
+                planes[word, 0] |= mask if weights[query, bit] > 0 else np.uint64(0)
+                for place in range(4):
+                    if (level >> place) & 1:
+                        planes[word, 1 + place] |= mask
+        if error < least:
+            step, least, added = one, error, above
+    reach[query, 0] = (highest + added) / step if step > 0 else 0.0
+    reach[query, 1] = step
 
 
 @compiled
-def _write_entries(weights, as_costs, entries):
-    """Write what a bit adds that is 0, and one that is 1."""
-    for bit in range(len(entries)):
-        weight = np.float64(weights[bit]) if bit < len(weights) else 0.0
-        entries[bit, 0], entries[bit, 1] = -weight, weight
-        if as_costs:
-            entries[bit, 0], entries[bit, 1] = min(-weight, 0.0), min(weight, 0.0)
-
-
-@compiled
-def _score(hits, start, weights, entries, columns, scores):
-    """Write the sums of what the bytes of codes add, in one order for all."""
-    size = columns.itemsize
-    for hit in range(len(hits)):
-        query, score = start + hits[hit] % QUERIES, 0.0
+def _score(hits, n_hits, start, how, scores):
+    """Write the scores of codes by queries, in one order of sums for all."""
+    exact, columns, terms = how
+    given, factors, lengths, factor_table, length_table = terms
+    size, sums = columns.itemsize, np.empty(8)
+    for hit in range(n_hits):
+        query, code, score = start + hits[hit] % QUERIES, hits[hit] // QUERIES, 0.0
         for place in range(len(columns)):
-            word, byte = np.uint64(columns[place, hits[hit] // QUERIES]), size * place
-            how = weights, entries, query
+            word = np.uint64(columns[place, code])
+            for byte in range(size):
+                sums[byte] = exact[query, size * place + byte, np.int64(word & np.uint64(255))]
+                word >>= np.uint64(8)
             if size == 8:
-                left = _entry(how, byte, word) + _entry(how, byte + 1, word >> 8)
-                right = _entry(how, byte + 2, word >> 16)
-                right += _entry(how, byte + 3, word >> 24)
-                more = _entry(how, byte + 4, word >> 32)
-                left += more + _entry(how, byte + 5, word >> 40)
-                more = _entry(how, byte + 6, word >> 48)
-                right += more + _entry(how, byte + 7, word >> 56)
+                left, right = sums[0] + sums[1], sums[2] + sums[3]
+                left += sums[4] + sums[5]
+                right += sums[6] + sums[7]
                 score += left + right
             else:
-                for i in range(size):
-                    score += _entry(how, byte + i, word >> np.uint64(8 * i))
-        scores[hit] = score
-
-
-@compiled
-def _entry(how, byte, word):
-    """What the value of a byte adds, the lowest of a word."""
-    weights, entries, query = how
-    value, total = np.int64(word & np.uint64(255)), 0.0
-    if weights.shape[1] > entries.shape[1]:
-        return np.float64(weights[query, 256 * byte + value])
-    for bit in range(8):
-        total += entries[query, 8 * byte + bit, (value >> bit) & 1]
-    return total
-
-
-@compiled
-def _add_terms(hits, terms, scores):
-    """Multiply the scores of some codes by their factors, and add the addends."""
-    given, factors, lengths, factor_table, length_table = terms
-    for hit in range(len(hits) if given.shape[1] or len(lengths) or len(factors) else 0):
-        code, factor, added = hits[hit] // QUERIES, np.float32(1), 0.0
+                for byte in range(size):
+                    score += sums[byte]
+        factor, added = np.float32(1), np.float32(0)
         if given.shape[1]:
-            factor = given[code, 0]
-            added += given[code, 1] if given.shape[1] > 1 else np.float32(0)
+            factor, added = given[code, 0], given[code, 1] if given.shape[1] > 1 else added
         elif len(lengths):
-            factor, added = length_table[lengths[code], 0], 0.0 + length_table[lengths[code], 1]
+            factor, added = length_table[lengths[code], 0], length_table[lengths[code], 1]
         if len(factors):
             factor *= factor_table[factors[code]]
-        scores[hit] = scores[hit] * factor + added
-        if factor <= 0 and not given.shape[1]:
-            scores[hit] = -np.inf
+        score = score * factor + added
+        scores[hit] = score if factor > 0 or given.shape[1] else -np.inf
 
 
 @compiled
@@ -605,14 +522,14 @@ def margin_of(most, unit, n_bytes, largest):
 
 
 @compiled
-def _nth(values, count, place):
-    """The value that has a place among the first of some values in ascending order.
+def _nth(values, row, count, place):
+    """The value of a row that has a place among its first in ascending order.
 
     Hoare's selection on a copy; NumPy's takes ten seconds to compile.
     """
     some = np.empty(count, dtype=values.dtype)
     for i in range(count):
-        some[i] = values[i]
+        some[i] = values[row, i]
     low, high = 0, count - 1
     while low < high:
         pivot, left, right = some[(low + high) // 2], low, high
