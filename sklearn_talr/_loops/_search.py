@@ -220,17 +220,17 @@ def weighted_scan(weights, columns, terms, as_costs, k, radius, whole):
         own = start, n_together
         for query in range(start, start + n_together):
             write_table(weights[query], as_costs, exact[query])
+            known[query, 0], known[query, 1], reach[query, 2] = 0, k + _MORE, -radius
         by_planes = together == 1 and n_codes >= _FEWEST and columns.itemsize == 8
-        by_planes = by_planes and weights.shape[1] <= 8 * n_bytes
-        if by_planes:
-            _write_planes(weights, start, as_costs, planes, reach)
-        else:
-            _write_tables(weights, exact, *own, as_costs, tables, reach)
-        for lane in range(n_together):
-            known[start + lane, 0], known[start + lane, 1] = 0, k + _MORE
-            reach[start + lane, 2] = -radius
-            _draw_line(reach, start, lane, lines)
+        by_planes, is_new = by_planes and weights.shape[1] <= 8 * n_bytes, True
         for first in range(0, n_codes, TILE):
+            if is_new:
+                if by_planes:
+                    _write_planes(weights, start, as_costs, planes, reach)
+                else:
+                    _write_tables(weights, exact, *own, as_costs, tables, reach)
+                for lane in range(n_together):
+                    _draw_line(reach, start, lane, lines)
             n_own, place, n_near = min(TILE, n_codes - first), np.int64(0), np.int64(0)
             _write_pairs(terms, by_bytes, first, n_own, pairs)
             while place < n_own:
@@ -245,11 +245,8 @@ def weighted_scan(weights, columns, terms, as_costs, k, radius, whole):
                 how, found = (exact, columns, terms), (rows, scores, known)
                 _score(hits, n_hits, start, how, values)
                 _take(hits, values, n_hits, start, (*found, reach, lines), k, is_strict)
-            if by_planes and 16 * n_near > n_own and first >= _FEWEST:
-                by_planes = False  # which tell too little
-                _write_tables(weights, exact, *own, as_costs, tables, reach)
-                for lane in range(n_together):
-                    _draw_line(reach, start, lane, lines)
+            is_new = by_planes and 16 * n_near > n_own and first >= _FEWEST
+            by_planes = by_planes and not is_new  # where they tell too little
         for lane in range(n_together):
             found = rows, scores, known, reach, lines
             _keep_best(start, lane, found, k, is_strict)
