@@ -122,3 +122,58 @@ def _instruction(n_lanes, costs, are_codes):
 queries_near = _instruction(QUERIES, _table_costs(QUERIES), are_codes=False)
 query_near = _instruction(1, _table_costs(1), are_codes=False)
 codes_near = _instruction(CODES, _plane_costs(), are_codes=True)
+
+
+@intrinsic
+def best_entry(typing_context, along, squares, inner, first, u, s):
+    """The best of 256 entries from the first on, where the other words have u and s.
+
+    Of two entries that one is better whose numerator times the other denominator is larger.
+    """
+
+    def generate(context, builder, signature, values):
+        start = builder.mul(values[3], _LONG(4))
+        starts = [
+            builder.add(builder.ptrtoint(array(context, builder, value).data, _LONG), start)
+            for array, value in zip(map(context.make_array, (along, squares, inner)), values)
+        ]
+        kind = ir.VectorType(_FLOAT, 32)
+        absolute = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(kind, [kind]), "llvm.fabs.v32f32"
+        )
+        u, s, least, two = (
+            _spread(builder, value, 32)
+            for value in (*values[4:], _FLOAT(1e-20), _FLOAT(2.0))
+        )
+
+        def better(one, other):
+            products = [
+                builder.fmul(*pair) for pair in ((other[0], one[1]), (one[0], other[1]))
+            ]
+            is_better = builder.fcmp_ordered(">", *products)
+            return [builder.select(is_better, *pair) for pair in zip(other, one)]
+
+        best = None
+        for block in range(0, 256, 32):
+            own, square, product = (
+                _load(builder, each, _LONG(4 * block), kind) for each in starts
+            )
+            own = builder.fadd(u, own)
+            own = builder.fmul(own, builder.call(absolute, [own]))
+            square = builder.fadd(builder.fadd(s, square), builder.fmul(two, product))
+            square = builder.select(builder.fcmp_ordered(">", square, least), square, least)
+            places = ir.VectorType(ir.IntType(32), 32)([*range(block, block + 32)])
+            now = [own, square, places]
+            best = better(best, now) if best else now
+        for half in (16, 8, 4, 2, 1):
+            chosen = [
+                ir.VectorType(ir.IntType(32), half)([*range(begin, begin + half)])
+                for begin in (0, half)
+            ]
+            best = better(
+                *([builder.shuffle_vector(each, each, c) for each in best] for c in chosen)
+            )
+        place = builder.extract_element(best[2], ir.IntType(32)(0))
+        return builder.zext(place, _LONG)
+
+    return types.int64(along, squares, inner, first, u, s), generate

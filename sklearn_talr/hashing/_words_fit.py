@@ -18,13 +18,13 @@ from ._words import Model, Table, cosines_of, improve_signs, in_threads
 
 _ROWS_TO_START_FROM = 10_000
 _LLOYD_STEPS = 3
-ITERATIONS_OF_WORDS = 3  # at most
+ITERATIONS_OF_WORDS = 2  # at most
 _SWEEPS, _ROUNDS = 2, 2  # while vectors change
 _ROWS_FOR_BOUNDS = 4_096  # whose factors tell within which bounds all are kept
 _ALPHAS = 0.02, 0.1, 0.4
 _ALPHA_OF_BITS = 0.05
 _LEAST_ROWS, _MOST_HELD_OUT, _SHARE_HELD_OUT = 1_000, 2_000, 0.1
-_WORDS_TO_TRY = 8  # by which alpha is chosen
+_WORDS_TO_TRY, _HELD_FOR_ALPHA = 8, 500  # by which alpha is chosen
 _PENALTY_OF_ENTRIES = 10  # in multiples of `alpha`
 # Uniform quantizers of a standard normal variable by their bits, from 0 (Max, 1960): least
 # mean squared errors, and the steps that have these.
@@ -268,7 +268,9 @@ def _best_alpha(rows, words):
     n_held = _n_held_out(rows)
     if not n_held:
         return _ALPHAS[-1]
-    fitted, held_out = slice(n_held, None), slice(n_held)
+    fitted = slice(n_held, None)
+
+    held_out = slice(min(n_held, _HELD_FOR_ALPHA))
 
     def cosine(alpha):
         codebooks = _best_codebooks(rows[fitted], words[fitted], alpha)
