@@ -32,7 +32,8 @@ _ERRORS = [1, 0.36338, 0.11885, 0.03744, 0.01154, 0.003495, 0.001041, 3.035e-4, 
 _STEPS = np.float32([0, 1.5958, 0.9957, 0.586, 0.3352, 0.1881, 0.1041, 0.0569, 0.0308])
 _LEAST_VARIANCE = 1e-6  # of an axis, over that of the first
 _ROTATIONS, _MOST_ROOTED = 10, 256
-_LESS_ERROR = 0.95  # that of words of eight over that of single bits, to be preferred
+# That of words of eight over that of single bits, up to which they are preferred
+_ERROR_OF_OTHERS, _ERROR_OF_ITEMS = 0.95, 1.3
 
 
 class Moments(NamedTuple):
@@ -67,12 +68,14 @@ class Moments(NamedTuple):
         return np.linalg.solve(penalized, self.with_rows).astype(np.float32)
 
 
-def are_words_better(of_words, of_bits):
+def are_words_better(of_words, of_bits, are_items):
     """Whether words of eight do better than single bits for rows that were held out.
 
-    At equal error single bits find more neighbors.
+    At equal error single bits find more neighbors among new items. Where the rows of the
+    fit are the items, words of eight fit these more closely than rows held out tell.
     """
-    return 1 - of_words.cosine < _LESS_ERROR * (1 - of_bits.cosine)
+    most = _ERROR_OF_ITEMS if are_items else _ERROR_OF_OTHERS
+    return 1 - of_words.cosine < most * (1 - of_bits.cosine)
 
 
 def fit_bits(frame, rows, n_bits, alpha, max_iter, n_jobs, rng, progress):
@@ -256,9 +259,8 @@ def _best_codebooks(rows, words, alpha):
     for first in range(0, len(counts), 256):
         own = slice(first, first + 256)
         counts[own, own] += len(rows) * penalty
-    solved = scipy.linalg.solve(
-        counts, _sums(words, rows), assume_a="pos", overwrite_a=True, overwrite_b=True
-    )
+    factor = scipy.linalg.cho_factor(counts.T, lower=True, overwrite_a=True)
+    solved = scipy.linalg.cho_solve(factor, _sums(words, rows), overwrite_b=True)
     codebooks = solved.reshape(n_words, 256, -1)
     return (codebooks - codebooks.mean(axis=1, keepdims=True)).astype(np.float32)
 
