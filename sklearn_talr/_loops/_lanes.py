@@ -1,11 +1,13 @@
 """Instructions that compare a code with many queries, or a query with many codes, at once.
 
+Vectors are written out here, since the compiler does not see through every loop; each
+processor has instructions for them.
+
 Costs are whole numbers, one for each *lane*. A lane is near where its cost is at most
 
     line[0] + line[1] * term[0] + line[2] * term[1],
 
-where lines belong to queries and terms to codes. Vectors are written out here, since the
-compiler does not see through every loop; each processor has instructions for them.
+where lines belong to queries and terms to codes.
 """
 
 from llvmlite import ir
@@ -133,10 +135,10 @@ def best_entry(typing_context, along, squares, inner, first, u, s):
 
     def generate(context, builder, signature, values):
         start = builder.mul(values[3], _LONG(4))
-        starts = [
-            builder.add(builder.ptrtoint(array(context, builder, value).data, _LONG), start)
-            for array, value in zip(map(context.make_array, (along, squares, inner)), values)
-        ]
+        starts = []
+        for array, value in zip((along, squares, inner), values):
+            data = context.make_array(array)(context, builder, value).data
+            starts.append(builder.add(builder.ptrtoint(data, _LONG), start))
         kind = ir.VectorType(_FLOAT, 32)
         absolute = cgutils.get_or_insert_function(
             builder.module, ir.FunctionType(kind, [kind]), "llvm.fabs.v32f32"

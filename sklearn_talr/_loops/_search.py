@@ -476,7 +476,8 @@ def _score(hits, n_hits, start, how, scores):
         for place in range(len(columns)):
             word = np.uint64(columns[place, code])
             for byte in range(size):
-                sums[byte] = exact[query, size * place + byte, np.int64(word & np.uint64(255))]
+                value = np.int64(word & np.uint64(255))
+                sums[byte] = exact[query, size * place + byte, value]
                 word >>= np.uint64(8)
             if size == 8:
                 left, right = sums[0] + sums[1], sums[2] + sums[3]

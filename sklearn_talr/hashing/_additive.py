@@ -193,7 +193,7 @@ class AdditiveHasher(BaseHasher):
     """
 
     default_query = "weights"
-    _fits_items = False  # whether the rows of `fit` are what is searched, which an index knows
+    _fits_items = False  # whether an index holds the rows of `fit`, which it then says
     follows_arrays = False  # bits are chosen by loops over the columns of NumPy arrays
 
     _parameter_constraints: dict = {
