@@ -35,7 +35,7 @@ from ._words_fit import (
 _ITERATIONS_PER_CHUNK = 2
 _N_NEIGHBORS = 10  # of `score`
 _CELLS_PER_BLOCK = 2**20
-_LEAST_ROWS, _ROWS_PER_BIT, _MOST_BITS = 1_000, 10, 256  # of words of eight
+_LEAST_ROWS, _ROWS_PER_BIT, _MOST_BITS = 1_000, 8, 256  # of words of eight
 _ROWS_TO_COMPARE = 5_000  # by single bits, which hardly need more, with words
 
 
@@ -77,12 +77,11 @@ class AdditiveHasher(BaseHasher):
     word_size : {"auto", 1, 8}, default="auto"
         Bits of a word, which must divide `n_bits`. The larger the words, the more a code
         says, if there are rows enough to find their vectors. ``"auto"`` means 1 if 8 does
-        not divide `n_bits`, for more than 256 bits, for fewer than 10 rows a bit or 1 000,
+        not divide `n_bits`, for more than 256 bits, for fewer than 8 rows a bit or 1 000,
         and for ``max_iter=0``. Otherwise both are fitted, and words of 8 are kept if they
-        leave 5 % less of rows held out, as one minus their cosine: at equal error words of
-        1 find more. An index of the very rows that are fitted, as of
-        :class:`~sklearn_talr.neighbors.HashedNeighbors`, keeps words of 8 up to 30 % more:
-        they fit these rows more closely than others.
+        leave less of rows held out, as one minus their cosine. An index of the very rows
+        that are fitted, as of :class:`~sklearn_talr.neighbors.HashedNeighbors`, keeps words
+        of 8 up to 35 % more: they fit these rows more closely than others.
 
         Words of 8 take longer to fit and to encode. A shortlist by Hamming distance, as
         `n_candidates` of HashedNeighbors makes it, loses neighbors with words of 8, and few

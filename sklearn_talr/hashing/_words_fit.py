@@ -33,7 +33,7 @@ _STEPS = np.float32([0, 1.5958, 0.9957, 0.586, 0.3352, 0.1881, 0.1041, 0.0569, 0
 _LEAST_VARIANCE = 1e-6  # of an axis, over that of the first
 _ROTATIONS, _MOST_ROOTED = 10, 256
 # That of words of eight over that of single bits, up to which they are preferred
-_ERROR_OF_OTHERS, _ERROR_OF_ITEMS = 0.95, 1.3
+_ERROR_OF_OTHERS, _ERROR_OF_ITEMS = 1.0, 1.35
 
 
 class Moments(NamedTuple):
@@ -71,8 +71,8 @@ class Moments(NamedTuple):
 def are_words_better(of_words, of_bits, are_items):
     """Whether words of eight do better than single bits for rows that were held out.
 
-    At equal error single bits find more neighbors among new items. Where the rows of the
-    fit are the items, words of eight fit these more closely than rows held out tell.
+    Where the rows of the fit are the items, words of eight fit these more closely than rows
+    held out tell.
     """
     most = _ERROR_OF_ITEMS if are_items else _ERROR_OF_OTHERS
     return 1 - of_words.cosine < most * (1 - of_bits.cosine)
