@@ -58,6 +58,11 @@ def knn_contenders(database, queries):
     """Functions that answer all queries, or some where marked by their number."""
     contenders, fewer = {}, {}
     contenders["ours"] = partial(fitted(database).kneighbors, queries)
+    rng, index = np.random.default_rng(0), WeightedHammingNeighbors(N_NEIGHBORS)
+    for name, size in (("ours, weighted", 1), ("ours, words of eight bits", 32)):
+        shape = len(queries), size * database.n_bits
+        weights = rng.standard_normal(shape, dtype=np.float32)
+        contenders[name] = partial(index.fit(database).kneighbors, weights)
     if find_spec("faiss"):
         import faiss
 

@@ -46,7 +46,7 @@ class Buckets(NamedTuple):
         firsts = np.arange(n_tables) * n_bits // n_tables
         starts = np.zeros((n_tables, 2**width + 1), dtype=np.int32)
         rows = np.empty((n_tables, columns.shape[1]), dtype=np.int32)
-        _group(columns, firsts, width, starts, rows)
+        group_rows(columns, firsts, width, starts, rows)
         sizes = np.diff(starts).astype(float)
         return cls(firsts, starts, rows, width, float((sizes**2).sum()) / rows.shape[1])
 
@@ -57,7 +57,7 @@ class Buckets(NamedTuple):
 
     def within(self, queries, columns, radius):
         """Counts, rows and distances of codes, as `hamming_scan` returns them."""
-        return _look_up(queries, columns, *self[:4], radius)
+        return look_up_within(queries, columns, *self[:4], radius)
 
 
 @compiled
@@ -73,7 +73,7 @@ def _address(words, first, width):
 
 
 @compiled
-def _group(columns, firsts, width, starts, rows):
+def group_rows(columns, firsts, width, starts, rows):
     """Sort rows by address, by counting."""
     for table in range(len(firsts)):
         ends = starts[table]
@@ -89,7 +89,7 @@ def _group(columns, firsts, width, starts, rows):
 
 
 @compiled
-def _look_up(queries, columns, firsts, starts, rows, width, radius):
+def look_up_within(queries, columns, firsts, starts, rows, width, radius):
     counts = np.zeros(len(queries), dtype=np.int64)
     found, distances = np.empty(256, dtype=np.int64), np.empty(256, dtype=np.uint16)
     end = 0

@@ -10,10 +10,15 @@ import math
 import numpy as np
 
 from ._compile import compiled, copy_to, count_ones
+from ._lanes import CODES, QUERIES, codes_near, queries_near, query_near
 
 TILE = 1_024  # codes
-_MANY = 2**16  # codes, from which on bounds of scores pay
-_UNBOUNDED = 4 * TILE  # codes that limits are made of before bounds are of use
+_FEW = 4  # queries at most that are asked one by one
+_FEWEST = 4_096  # codes from which on planes pay
+_HITS = 32  # codes near to a query that are scored together
+_MORE = 32  # codes to find at least before the k best are looked for
+_SLACK = 2.0**-20  # share by which lines and terms are rounded up, more than float32 rounds
+_FAR = 1e18  # so large numbers, and so small ones, tell nothing
 _EPS = 2.0**-23  # of float32
 _LEAST = 2.0**-149  # the least number in float32
 
@@ -155,35 +160,35 @@ def _flat(values, counts):
 
 
 @compiled
-def weighted_scan(weights, columns, terms, largest, as_costs, k, radius):
-    """Find codes that may be among those of highest score, and score them in float64.
+def weighted_scan(weights, columns, terms, as_costs, k, radius, whole):
+    """Find codes of highest score, which are scored in float64.
 
-    Scores in float32 tell which codes these are. They are computed from tables that are
-    divided by a power of two, so that no score is too large. Where bits have weights, four
-    bits of their magnitudes bound the scores first, by counts of ones. What the bound lets
-    through is looked up in the tables.
+    Costs tell what may be among them: whole numbers of *steps* that a score lacks at least
+    to the highest. Many queries have tables of 16 bits side by side, by byte and value. A
+    single one has such a table, too. Where its weights are of bits, costs of many codes are
+    counts of ones instead, by four bits of the magnitudes.
 
     Parameters
     ----------
     weights : array of shape (n_queries, n_weights), dtype float32
-        Weights of bits, or of all values of each byte.
+        Weights of bits, of whole bytes, or of all values of each byte.
 
     columns : array of shape (n_words, n_codes)
 
     terms : tuple of arrays
 
-    largest : tuple of float
-        Largest magnitudes of a factor and of an addend.
-
     as_costs : bool
-        As for `write_table`.
+        Whether a bit that is as the query wants it adds 0, and any other minus the
+        magnitude of its weight.
 
     k : int
         Number of codes wanted; 0 asks for all within the radius.
 
     radius : float
-        Minus the least score wanted. What is beyond it by less than the error in float32
-        is perhaps found, too.
+        Minus the least score wanted.
+
+    whole : bool
+        As for `hamming_scan`.
 
     Returns
     -------
@@ -194,112 +199,303 @@ def weighted_scan(weights, columns, terms, largest, as_costs, k, radius):
         A score depends on nothing but query and code.
     """
     n_queries, n_codes = len(weights), columns.shape[1]
-    n_bytes = len(columns) * columns.itemsize
-    exact, table = np.empty((n_bytes, 256)), np.empty((n_bytes, 256), dtype=np.float32)
-    rows = np.empty((1, 4 * TILE), dtype=np.int64)
-    scores, sums = np.empty(rows.shape), np.empty(TILE, dtype=np.float32)
-    costs = np.empty(TILE, dtype=np.uint32)
-    signs = np.empty(len(columns), dtype=np.uint64)
-    planes = np.empty((4, len(columns)), dtype=np.uint64)
-    can_bound = n_codes >= _MANY and weights.shape[1] <= 8 * n_bytes
-    can_bound = can_bound and columns.itemsize == 8
-    can_bound = can_bound and terms[0].shape[1] == 0  # other factors are not negative
-    counts, start = np.zeros(n_queries, dtype=np.int64), 0
-    for query in range(n_queries):
-        write_table(weights[query], as_costs, exact)
-        most = largest_sum(exact)
-        exponent = exponent_of(most, largest)
-        unit = math.ldexp(1.0, -exponent)
-        margin = margin_of(most, unit, n_bytes, largest)
-        for byte in range(n_bytes):
-            for value in range(256):
-                table[byte, value] = exact[byte, value] * unit
-        is_bounded, step = can_bound, 0.0
-        if can_bound:
-            step = _write_planes(weights[query], signs, planes) * unit
-        base, step = (0.0, step) if as_costs else (most * unit, 2 * step)
-        # A literal 0 would be a type of its own, for which all is compiled once more.
-        count, room, limit = counts[query], k, -radius * unit - margin
+    n_bytes, is_strict = len(columns) * columns.itemsize, k > 0 and not whole
+    together = QUERIES if n_queries > _FEW else 1
+    exact = np.empty((n_queries, n_bytes, 256))
+    tables = np.empty((n_bytes, 256, together), dtype=np.uint16)
+    planes = np.empty((len(columns), 5), dtype=np.uint64)
+    pairs, by_bytes = np.empty((2, TILE), np.float32), np.empty((3, 256), np.float32)
+    _write_pairs_of_bytes(terms, by_bytes, pairs)
+    lines = np.empty((3, QUERIES), np.float32)
+    hits = np.empty(_HITS * together + QUERIES, dtype=np.int64)
+    values = np.empty(len(hits))
+    rows = np.empty((n_queries, len(hits) + _MORE + 2 * min(k, n_codes)), dtype=np.int64)
+    scores = np.empty(rows.shape)
+    # Of each query: codes found, and codes to find before it looks for the k best of them;
+    # its highest score, in steps, a step, and the least score wanted.
+    known = np.empty((n_queries, 2), dtype=np.int64)
+    reach = np.empty((n_queries, 3))
+    for start in range(0, n_queries, together):
+        n_together = min(together, n_queries - start)
+        own = start, n_together
+        for query in range(start, start + n_together):
+            write_table(weights[query], as_costs, exact[query])
+            known[query, 0], known[query, 1], reach[query, 2] = 0, k + _MORE, -radius
+        by_planes = together == 1 and n_codes >= _FEWEST and columns.itemsize == 8
+        by_planes, is_new = by_planes and weights.shape[1] <= 8 * n_bytes, True
         for first in range(0, n_codes, TILE):
-            part = sums[: min(TILE, n_codes - first)]
-            while start + count + len(part) > rows.shape[1]:
-                rows, scores = _wider(rows), _wider(scores)
-            own_rows, own_scores = rows[0, start:], scores[0, start:]
-            if is_bounded and first >= _UNBOUNDED:
-                _write_costs(signs, planes, columns, first, costs)
-                for code in range(len(part)):
-                    part[code] = np.float32(base) - np.float32(step) * costs[code]
-                _apply_terms(terms, np.float32(unit), first, part)
-                how = table, columns, terms, np.float32(unit)
-                is_bounded = 2 * _look_up(how, first, part, limit) < len(part)
-            else:
-                _write_sums(table, columns, first, part)
-                _apply_terms(terms, np.float32(unit), first, part)
-            count = _take_high(part, first, own_rows, own_scores, count, limit)
-            is_last = first + len(part) == n_codes
-            if is_last or (k > 0 and count > room):
-                count, limit = _keep_best(own_rows, own_scores, count, k, limit, margin)
-                room = 2 * count + TILE // 8
-        counts[query], end = count, start + count
-        for place in range(start, end):
-            scores[0, place] = _score(exact, columns, terms, 1.0, rows[0, place])
-        start = end
-    return counts, rows[0, :start], scores[0, :start]
+            if is_new:
+                if by_planes:
+                    _write_planes(weights, start, as_costs, planes, reach)
+                else:
+                    _write_tables(weights, exact, *own, as_costs, tables, reach)
+                for lane in range(n_together):
+                    _draw_line(reach, start, lane, lines)
+            n_own, place, n_near = min(TILE, n_codes - first), np.int64(0), np.int64(0)
+            _write_pairs(terms, by_bytes, first, n_own, pairs)
+            while place < n_own:
+                near = tables, planes, columns, pairs, lines, hits
+                n_hits, place = _near(near, by_planes, first, place, n_own, n_together)
+                if n_hits == 0:
+                    continue
+                n_near += n_hits
+                for query in range(start, start + n_together):
+                    if known[query, 0] + n_hits > rows.shape[1]:
+                        rows, scores = _wider(rows), _wider(scores)
+                how, found = (exact, columns, terms), (rows, scores, known)
+                _score(hits, n_hits, start, how, values)
+                _take(hits, values, n_hits, start, (*found, reach, lines), k, is_strict)
+            is_new = by_planes and 16 * n_near > n_own and first >= _FEWEST
+            by_planes = by_planes and not is_new  # where they tell too little
+        for lane in range(n_together):
+            found = rows, scores, known, reach, lines
+            _keep_best(start, lane, found, k, is_strict)
+    return known[:, 0], _flat(rows, known[:, 0]), _flat(scores, known[:, 0])
 
 
 @compiled
-def _write_planes(weights, signs, planes):
-    """Write signs of weights and four bits of their magnitudes, as words of bits.
+def _near(near, by_planes, first, place, n_own, n_queries):
+    """Write pairs of codes and queries that may be near, until there are many.
 
-    Returns what the lowest bit is worth. All four are worth no more than the weight.
+    Returns how many these are, and the place of the next code. The loop is a function of
+    its own, since references to what is bound anew around it would be counted in it.
     """
-    largest = weights[0] - weights[0]
-    for bit in range(len(weights)):
-        magnitude = abs(weights[bit])
+    tables, planes, columns, pairs, lines, hits = near
+    n_hits, are_many = np.int64(0), tables.shape[2] > 1
+    while place < n_own and n_hits < len(hits) - QUERIES:
+        code, step, n_codes = first + place, 1, 1
+        if are_many:
+            mask = queries_near(tables, columns, code, pairs, place, lines)
+            mask &= np.uint32((np.int64(1) << n_queries) - 1)
+        elif by_planes:
+            step, n_codes = QUERIES, CODES
+            mask = np.uint32((np.int64(1) << (n_own - place)) - 1)
+            if n_own - place >= CODES:
+                mask = codes_near(planes, columns, code, pairs, place, lines)
+        else:
+            mask = query_near(tables, columns, code, pairs, place, lines)
+        while mask:
+            lowest = mask & (~mask + np.uint32(1))
+            mask ^= lowest
+            lane = np.int64(count_ones(lowest - np.uint32(1)))
+            hits[n_hits] = code * QUERIES + step * lane
+            n_hits += 1
+        place += n_codes
+    return n_hits, place
+
+
+@compiled
+def _take(hits, values, n_hits, start, found, k, is_strict):
+    """Add to what queries have found the codes whose scores are high enough."""
+    rows, scores, known, reach, _ = found
+    for place in range(n_hits):
+        lane, code = hits[place] % QUERIES, hits[place] // QUERIES
+        query = start + lane
+        score, limit, count = values[place], reach[query, 2], known[query, 0]
+        # Of codes that tie with the last those that come first are taken.
+        if score > limit or (score == limit and not (is_strict and limit > -np.inf)):
+            rows[query, count], scores[query, count] = code, score
+            known[query, 0] += 1
+            if k > 0 and count + 1 == known[query, 1]:
+                _keep_best(start, lane, found, k, is_strict)
+
+
+@compiled
+def _keep_best(start, lane, found, k, is_strict):
+    """Drop what is not among the k best, and draw the line anew."""
+    rows, scores, known, reach, lines = found
+    query = start + lane
+    count = n_tied = known[query, 0]
+    if k > 0 and count >= k:
+        limit = reach[query, 2] = _nth(scores, query, count, count - k)
+        if is_strict:
+            n_tied = k
+            for place in range(count):
+                n_tied -= scores[query, place] > limit
+        n_kept = np.int64(0)
+        for place in range(count):
+            score = scores[query, place]
+            rows[query, n_kept], scores[query, n_kept] = rows[query, place], score
+            n_kept += score > limit or (score == limit and n_tied > 0)
+            n_tied -= score == limit
+        known[query, 0], known[query, 1] = n_kept, n_kept + n_kept // 2 + _MORE
+        _draw_line(reach, start, lane, lines)
+
+
+@compiled
+def _draw_line(reach, start, lane, lines):
+    """Write what tells whether a cost is within reach of a query, rounded up.
+
+    A code of a factor above 0 is if ``cost * step <= highest - (least - addend) / factor``.
+    """
+    query = start + lane
+    highest, step, least = reach[query, 0], reach[query, 1], reach[query, 2]
+    lines[0, lane], lines[1, lane], lines[2, lane] = np.inf, 0, 0  # all are
+    if step > 1 / _FAR and abs(least) < _FAR * step and abs(highest) < _FAR:
+        slope = -least / step
+        lines[0, lane] = highest + abs(highest) * _SLACK + 1
+        lines[1, lane] = slope + abs(slope) * _SLACK
+        lines[2, lane] = 1 / step
+
+
+@compiled
+def _write_pairs_of_bytes(terms, by_bytes, pairs):
+    """Write one over factors by bytes; one over those of lengths, and addends over these.
+
+    `pairs` receives those of codes without terms.
+    """
+    _, factors, lengths, factor_table, length_table = terms
+    for place in range(pairs.shape[1]):
+        pairs[0, place], pairs[1, place] = 1, 0
+    for value in range(256 if len(factors) else 0):
+        by_bytes[0, value], _ = _pair(factor_table[value], np.float32(0))
+    for value in range(256 if len(lengths) else 0):
+        factor, added = length_table[value, 0], length_table[value, 1]
+        by_bytes[1, value], by_bytes[2, value] = _pair(factor, added)
+
+
+@compiled
+def _pair(factor, added):
+    """One over a factor, and an addend over it, rounded up; NaN where all is near.
+
+    Codes without a factor above 0 come last.
+    """
+    one, term = np.float32(np.inf), np.float32(0)
+    if factor > 0:
+        one = np.float32(np.nan)
+        if 1 / _FAR < factor < _FAR and abs(added) < _FAR * factor:
+            one, term = np.float32(1) / factor, added / factor
+    return one, term + abs(term) * np.float32(_SLACK)
+
+
+@compiled
+def _write_pairs(terms, by_bytes, first, n_codes, pairs):
+    """Write one over the factors of codes, and addends over factors, rounded up."""
+    given, factors, lengths, _, _ = terms
+    if given.shape[1] > 0:
+        for place in range(n_codes):
+            added = given[first + place, 1] if given.shape[1] > 1 else np.float32(0)
+            factor = given[first + place, 0]
+            pairs[0, place], pairs[1, place] = _pair(factor, added)
+            if factor <= 0:  # which are looked at
+                pairs[1, place] = np.inf
+    if len(lengths):
+        for place in range(n_codes):
+            pairs[0, place] = by_bytes[1, lengths[first + place]]
+            pairs[1, place] = by_bytes[2, lengths[first + place]]
+            if len(factors):
+                pairs[0, place] *= by_bytes[0, factors[first + place]]
+                pairs[1, place] *= by_bytes[0, factors[first + place]]
+    elif len(factors):
+        for place in range(n_codes):
+            pairs[0, place] = by_bytes[0, factors[first + place]]
+
+
+@compiled
+def _write_tables(weights, exact, start, n_queries, as_costs, tables, reach):
+    """Write what values of bytes cost, of 65 535 steps that no code has more than."""
+    n_bytes, n_bits = len(tables), weights.shape[1]
+    of_words, scale = n_bits > 8 * n_bytes, 1.0 if as_costs else 2.0
+    largest = np.zeros((n_queries, n_bytes + 1))  # and what turns scores to steps
+    own = np.empty((n_queries, 256), dtype=np.uint16)
+    for lane in range(n_queries):
+        query, highest, total = start + lane, 0.0, 0.0
+        for byte in range(n_bytes if of_words else 0):
+            least = most = weights[query, 256 * byte]
+            for value in range(256 * byte, 256 * byte + 256):
+                weight = weights[query, value]
+                least = weight if weight < least else least
+                most = weight if weight > most else most
+            largest[lane, byte] = most
+            highest += most
+            total += np.float64(most) - least
+        for bit in range(0 if of_words else n_bits):
+            magnitude = np.float64(abs(weights[query, bit]))
+            largest[lane, bit // 8] += 0.0 if as_costs else magnitude
+            highest += 0.0 if as_costs else magnitude
+            total += scale * magnitude
+        steps = largest[lane, n_bytes] = 65_535 / total if total > 0 else 0.0
+        reach[query, 0], reach[query, 1] = highest * steps, total / 65_535
+    for byte in range(n_bytes):
+        for lane in range(n_queries):
+            most, steps = largest[lane, byte], largest[lane, n_bytes]
+            for value in range(256):
+                own[lane, value] = (most - exact[start + lane, byte, value]) * steps
+        for value in range(256):  # whose row is in the cache once
+            for lane in range(n_queries):
+                tables[byte, value, lane] = own[lane, value]
+
+
+@compiled
+def _write_planes(weights, query, as_costs, planes, reach):
+    """Write signs of weights, and four bits of their magnitudes.
+
+    Magnitudes are rounded to the nearest of sixteen steps. What this may add is taken off.
+    """
+    scale, largest, highest = 1.0 if as_costs else 2.0, 0.0, 0.0
+    for bit in range(weights.shape[1]):
+        magnitude = scale * abs(weights[query, bit])
         largest = magnitude if magnitude > largest else largest
-    for word in range(len(signs)):
-        signs[word] = 0
-        for plane in range(4):
-            planes[plane, word] = 0
-    step = largest / 15
-    for bit in range(len(weights)):
-        word, mask = bit // 64, np.uint64(1) << np.uint64(bit % 64)
-        if weights[bit] > 0:
-            signs[word] |= mask
-        level = int(abs(weights[bit]) / step) if step > 0 else 0
-        for plane in range(4):
-            if (level >> plane) & 1:
-                planes[plane, word] |= mask
-    return step
+        highest += 0.0 if as_costs else magnitude / 2
+    for word in range(len(planes)):
+        for place in range(5):
+            planes[word, place] = 0
+    least, step, added = np.inf, largest / 15, 0.0
+    for trial in range(5 if largest > 0 else 0):
+        # Steps may be smaller, so that those beyond the last are rounded, too. At last the
+        # best are written.
+        one = largest / 15 * (1 - 0.15 * trial) if trial < 4 else step
+        error = above = 0.0
+        for bit in range(weights.shape[1]):
+            magnitude = scale * abs(weights[query, bit])
+            level = np.int64(magnitude / one + 0.5)
+            level = level if level < 15 else 15
+            off = level * one - magnitude
+            error += abs(off)
+            above += off if off > 0 else 0.0
+            if trial == 4:
+                word, mask = bit // 64, np.uint64(1) << np.uint64(bit % 64)
+                planes[word, 0] |= mask if weights[query, bit] > 0 else np.uint64(0)
+                for place in range(4):
+                    if (level >> place) & 1:
+                        planes[word, 1 + place] |= mask
+        if error < least:
+            step, least, added = one, error, above
+    reach[query, 0] = (highest + added) / step if step > 0 else 0.0
+    reach[query, 1] = step
 
 
 @compiled
-def _write_costs(signs, planes, columns, first, costs):
-    """Write what differing bits of codes cost, by the four bits of their weights."""
-    n_codes = columns.shape[1] - first
-    n_codes = n_codes if n_codes < len(costs) else len(costs)
-    for code in range(n_codes):
-        costs[code] = 0
-    for place in range(len(columns)):
-        sign, column = signs[place], columns[place, first : first + n_codes]
-        ones, twos, fours, eights = planes[:, place]
-        for code in range(len(column)):
-            differ = sign ^ np.uint64(column[code])
-            cost = count_ones(differ & ones) + (count_ones(differ & twos) << np.uint64(1))
-            cost += count_ones(differ & fours) << np.uint64(2)
-            costs[code] += cost + (count_ones(differ & eights) << np.uint64(3))
-
-
-@compiled
-def _look_up(how, first, scores, limit):
-    """Make scores of bounds that reach a limit; return how many these are."""
-    table, columns, terms, unit = how
-    n_reached = 0
-    for code in range(len(scores)):
-        if scores[code] >= limit:
-            scores[code] = _score(table, columns, terms, unit, first + code)
-            n_reached += 1
-    return n_reached
+def _score(hits, n_hits, start, how, scores):
+    """Write the scores of codes by queries, in one order of sums for all."""
+    exact, columns, terms = how
+    given, factors, lengths, factor_table, length_table = terms
+    size, sums = columns.itemsize, np.empty(8)
+    for hit in range(n_hits):
+        query, code, score = start + hits[hit] % QUERIES, hits[hit] // QUERIES, 0.0
+        for place in range(len(columns)):
+            word = np.uint64(columns[place, code])
+            for byte in range(size):
+                value = np.int64(word & np.uint64(255))
+                sums[byte] = exact[query, size * place + byte, value]
+                word >>= np.uint64(8)
+            if size == 8:
+                left, right = sums[0] + sums[1], sums[2] + sums[3]
+                left += sums[4] + sums[5]
+                right += sums[6] + sums[7]
+                score += left + right
+            else:
+                for byte in range(size):
+                    score += sums[byte]
+        factor, added = np.float32(1), np.float32(0)
+        if given.shape[1]:
+            factor, added = given[code, 0], given[code, 1] if given.shape[1] > 1 else added
+        elif len(lengths):
+            factor, added = length_table[lengths[code], 0], length_table[lengths[code], 1]
+        if len(factors):
+            factor *= factor_table[factors[code]]
+        score = score * factor + added
+        scores[hit] = score if factor > 0 or given.shape[1] else -np.inf
 
 
 @compiled
@@ -324,53 +520,14 @@ def margin_of(most, unit, n_bytes, largest):
 
 
 @compiled
-def largest_sum(table):
-    """Sum of the largest magnitudes of the entries of each byte."""
-    total = 0.0
-    for byte in range(len(table)):
-        largest = 0.0
-        for value in range(256):
-            magnitude = abs(table[byte, value])
-            largest = magnitude if magnitude > largest else largest
-        total += largest
-    return total
-
-
-@compiled
-def _take_high(part, first, rows, scores, count, limit):
-    found, least = np.uint8(0), np.float32(limit)
-    for code in range(len(part)):  # which is compiled to comparisons of vectors
-        found |= np.uint8(part[code] >= least)
-    if found:
-        for code in range(len(part)):
-            if part[code] >= limit:
-                rows[count], scores[count] = first + code, part[code]
-                count += 1
-    return count
-
-
-@compiled
-def _keep_best(rows, scores, count, k, limit, margin):
-    """Drop what cannot be among the k best; return how many are left, and the limit."""
-    if k > 0 and count >= k:
-        least = _nth(scores, count, count - k) - margin
-        limit = least if least > limit else limit
-    n_kept = 0
-    for place in range(count):
-        rows[n_kept], scores[n_kept] = rows[place], scores[place]
-        n_kept += scores[place] >= limit
-    return n_kept, limit
-
-
-@compiled
-def _nth(values, count, place):
-    """The value that has a place among the first of some values in ascending order.
+def _nth(values, row, count, place):
+    """The value of a row that has a place among its first in ascending order.
 
     Hoare's selection on a copy; NumPy's takes ten seconds to compile.
     """
     some = np.empty(count, dtype=values.dtype)
     for i in range(count):
-        some[i] = values[i]
+        some[i] = values[row, i]
     low, high = 0, count - 1
     while low < high:
         pivot, left, right = some[(low + high) // 2], low, high
@@ -423,39 +580,6 @@ def write_scores(tables, columns, terms, scores):
             part = scores[query, first : first + TILE]
             _write_sums(tables[query], columns, first, part)
             _apply_terms(terms, unit, first, part)
-
-
-@compiled
-def _score(tables, columns, terms, unit, code):
-    """The score of one code, as `_write_sums` and `_apply_terms` write it, to the bit."""
-    size, score = columns.itemsize, tables[0, 0] - tables[0, 0]
-    for place in range(len(columns)):
-        word = np.uint64(columns[place, code])
-        if size == 8:
-            table = tables[8 * place : 8 * place + 8]
-            left = table[0, word & 255] + table[1, (word >> 8) & 255]
-            right = table[2, (word >> 16) & 255] + table[3, (word >> 24) & 255]
-            left += table[4, (word >> 32) & 255] + table[5, (word >> 40) & 255]
-            right += table[6, (word >> 48) & 255] + table[7, word >> 56]
-            score += left + right
-        else:
-            for byte in range(size):
-                score += tables[size * place + byte, (word >> np.uint64(8 * byte)) & 255]
-    given, factors, lengths, factor_table, length_table = terms
-    if given.shape[1] > 0:
-        score *= given[code, 0]
-        return score + given[code, 1] * unit if given.shape[1] > 1 else score
-    if len(lengths) == 0 and len(factors) == 0:
-        return score
-    added = tables[0, 0] - tables[0, 0]
-    if len(lengths):
-        factor = length_table[lengths[code], 0]
-        added += length_table[lengths[code], 1] * unit
-        if len(factors):
-            factor *= factor_table[factors[code]]
-    else:
-        factor = factor_table[factors[code]]
-    return score * factor + added if factor > 0 else -np.inf
 
 
 @compiled

@@ -18,59 +18,46 @@ modes; then some words are drawn anew and all are improved once more (Martinez e
 import numpy as np
 
 from ._compile import compiled, copy_to
+from ._lanes import best_entry
 
-_LANES = 32  # candidates compared at once
+_PATIENCE = 3  # rounds after which nothing is expected to improve
 _BITS_PER_TURN, _SWEEPS_AFTER_TURNS = 32, 2
 
 
 @compiled
-def _best(along, squares, inner, u, s, merits):
-    """The best of 256 entries, where the other words have u and s."""
-    for value in range(256):
-        product = u + along[value]
-        square = s + squares[value] + np.float32(2) * inner[value]
-        square = max(square, np.float32(1e-20))
-        merits[value] = product * abs(product) / square
-    for lane in range(_LANES):
-        merits[256 + lane] = merits[lane]
-    for start in range(_LANES, 256, _LANES):
-        for lane in range(_LANES):
-            one, other = merits[256 + lane], merits[start + lane]
-            merits[256 + lane] = other if other > one else one
-    best = merits[256]
-    for lane in range(1, _LANES):
-        best = max(best, merits[256 + lane])
-    for value in range(256):
-        if merits[value] == best:
-            return value
-    return 0
+def _add(inner, table, new, old, unit):
+    """Add the inner products with an entry, and take off those with another, from 0 on."""
+    if old < 0:
+        for entry in range(len(inner)):
+            inner[entry] += unit * np.float32(table[new, entry])
+    else:
+        for entry in range(len(inner)):
+            change = np.int32(table[new, entry]) - np.int32(table[old, entry])
+            inner[entry] += unit * np.float32(change)
 
 
 @compiled
-def _choose(along, table, squares, now, inner, sums, merits, n_sweeps):
+def _choose(along, table, unit, squares, now, inner, sums, n_sweeps):
     """Set each word to its best entry in turn, until none changes."""
-    for _ in range(n_sweeps):
-        n_changed = 0
-        for word in range(len(now)):
-            first, old = 256 * word, now[word]
-            own = slice(first, first + 256)
-            u = sums[0] - along[first + old]
-            s = sums[1] - squares[first + old] - np.float32(2) * inner[first + old]
-            new = _best(along[own], squares[own], inner[own], u, s, merits)
-            if new != old:
-                sums[0] = u + along[first + new]
-                sums[1] = s + squares[first + new] + np.float32(2) * inner[first + new]
-                added, removed = table[first + new], table[first + old]
-                for entry in range(len(inner)):
-                    inner[entry] += added[entry] - removed[entry]
-                now[word] = new
-                n_changed += 1
-        if n_changed == 0:
+    n_words, n_still = len(now), 0
+    for turn in range(n_sweeps * n_words):
+        word = turn % n_words
+        first, old = 256 * word, now[word]
+        u = sums[0] - along[first + old]
+        s = sums[1] - squares[first + old] - np.float32(2) * inner[first + old]
+        new = best_entry(along, squares, inner, first, u, s)
+        n_still += 1
+        if new != old:
+            sums[0] = u + along[first + new]
+            sums[1] = s + squares[first + new] + np.float32(2) * inner[first + new]
+            _add(inner, table, first + new, first + old, unit)
+            now[word], n_still = new, 0
+        if n_still == n_words:
             break
 
 
 @compiled
-def search_words(products, table, squares, words, n_rounds, n_sweeps, share, anew):
+def search_words(products, table, unit, squares, words, n_rounds, n_sweeps, share, anew):
     """Choose the words of rows, in place; return how many have changed.
 
     Parameters
@@ -78,8 +65,12 @@ def search_words(products, table, squares, words, n_rounds, n_sweeps, share, ane
     products : ndarray of shape (n_rows, n_entries), dtype float32
         Inner products of rows and entries.
 
-    table : ndarray of shape (n_entries, n_entries), dtype float32
-        Inner products of entries, zero between entries of one codebook.
+    table : ndarray of shape (n_entries, n_entries), dtype int16
+        Inner products of entries, zero between entries of one codebook. Most of the time
+        goes into reading it.
+
+    unit : float32
+        What one is worth in the table.
 
     squares : ndarray of shape (n_entries,), dtype float32
         Squared lengths of the entries.
@@ -97,7 +88,6 @@ def search_words(products, table, squares, words, n_rounds, n_sweeps, share, ane
         Whether words are chosen one after another first.
     """
     n_words, n_entries = words.shape[1], len(squares)
-    merits = np.empty(256 + _LANES, dtype=np.float32)
     inner = np.empty(n_entries, dtype=np.float32)
     kept = np.empty(n_entries, dtype=np.float32)
     now = np.empty(n_words, dtype=np.int64)
@@ -110,24 +100,24 @@ def search_words(products, table, squares, words, n_rounds, n_sweeps, share, ane
         u = s = np.float32(0)
         for word in range(n_words):
             first = 256 * word
-            own = slice(first, first + 256)
             new = np.int64(words[row, word])
             if anew:
-                new = _best(along[own], squares[own], inner[own], u, s, merits)
+                new = best_entry(along, squares, inner, first, u, s)
             u += along[first + new]
             s += squares[first + new] + np.float32(2) * inner[first + new]
-            added = table[first + new]
-            for entry in range(n_entries):
-                inner[entry] += added[entry]
+            _add(inner, table, first + new, -1, unit)
             now[word] = new
         sums[0], sums[1] = u, s
         n_first = 10 if anew else n_sweeps
-        _choose(along, table, squares, now, inner, sums, merits, n_first)
+        _choose(along, table, unit, squares, now, inner, sums, n_first)
         # A row draws by its own words: so its code does not depend on other rows.
         state = np.uint64(0x9E3779B97F4A7C15)
         for word in range(n_words):
             state = (state ^ np.uint64(now[word])) * np.uint64(0x100000001B3)
+        n_in_vain = 0
         for _ in range(n_rounds):
+            if n_in_vain == _PATIENCE:
+                break
             copy_to(best, now)
             copy_to(kept, inner)
             copy_to(best_sums, sums)
@@ -141,13 +131,14 @@ def search_words(products, table, squares, words, n_rounds, n_sweeps, share, ane
                     sums[0] += along[first + new] - along[first + old]
                     sums[1] += squares[first + new] - squares[first + old]
                     sums[1] += np.float32(2) * (inner[first + new] - inner[first + old])
-                    added, removed = table[first + new], table[first + old]
-                    for entry in range(n_entries):
-                        inner[entry] += added[entry] - removed[entry]
+                    _add(inner, table, first + new, first + old, unit)
                     now[word] = new
-            _choose(along, table, squares, now, inner, sums, merits, n_sweeps)
+            _choose(along, table, unit, squares, now, inner, sums, n_sweeps)
             merit = sums[0] * abs(sums[0]) / sums[1]
-            if not merit > best_sums[0] * abs(best_sums[0]) / best_sums[1]:
+            n_in_vain += 1
+            if merit > best_sums[0] * abs(best_sums[0]) / best_sums[1]:
+                n_in_vain = 0
+            else:
                 copy_to(now, best)
                 copy_to(inner, kept)
                 copy_to(sums, best_sums)

@@ -283,28 +283,35 @@ class Table:
     def __init__(self, codebooks):
         _, n_values, n_features = codebooks.shape
         self._entries = codebooks.reshape(-1, n_features)
-        self._table = self._entries @ self._entries.T
-        self._squares = np.diag(self._table).copy()
-        for first in range(0, len(self._table), n_values):  # a row has one of these
+        table = self._entries @ self._entries.T
+        self._squares = np.diag(table).copy()
+        for first in range(0, len(table), n_values):  # a row has one of these
             own = slice(first, first + n_values)
-            self._table[own, own] = 0
+            table[own, own] = 0
+        self._unit = np.float32(max(np.abs(table).max(), _TINY) / 32_767)
+        table /= self._unit
+        self._table = np.rint(table, out=table).astype(np.int16)
 
     def words_of(self, rows):
         """Words of new rows, shape (n_rows, n_words), uint8."""
         words = np.zeros((len(rows), len(self._squares) // 256), dtype=np.uint8)
-        self.improve(rows, words, _ROUNDS, _SWEEPS[8], anew=True)
+        self.improve(rows, words, _ROUNDS, _SWEEPS[8], anew=True, dtype=np.float64)
         return words
 
-    def improve(self, rows, words, n_rounds, n_sweeps, *, anew=False):
-        """Improve words in place, or choose them anew; return how many have changed."""
+    def improve(self, rows, words, n_rounds, n_sweeps, *, anew=False, dtype=np.float32):
+        """Improve words in place, or choose them anew; return how many have changed.
+
+        In float64 those of a row do not depend on the rows beside it.
+        """
         from .._loops._words import search_words
 
         share = min(_SHARE_ANEW, _WORDS_ANEW / words.shape[1])
         n_changed = 0
         for part in gen_batches(len(rows), _ROWS_PER_BLOCK):
-            products = _products(rows[part], self._entries)
-            how = self._table, self._squares, words[part], n_rounds, n_sweeps, share, anew
-            n_changed += search_words(products, *how)
+            products = _products(rows[part], self._entries, dtype)
+            how = words[part], n_rounds, n_sweeps, share, anew
+            own = self._table, self._unit, self._squares
+            n_changed += search_words(products, *own, *how)
         return n_changed
 
 
@@ -316,13 +323,13 @@ def improve_signs(rows, vectors, gram, signs, n_rounds, n_sweeps):
     return search_bits(products, gram, inner, signs, n_rounds, n_sweeps)
 
 
-def _products(rows, vectors):
+def _products(rows, vectors, dtype=np.float64):
     """Inner products in float32, whose last digits do not depend on the rows beside a row.
 
     In float32 they would: BLAS adds in another order where it has other rows, and a word
     that is hardly better than another would depend on them, too.
     """
-    return (rows.astype(np.float64) @ vectors.T.astype(np.float64)).astype(np.float32)
+    return (rows.astype(dtype) @ vectors.T.astype(dtype)).astype(np.float32)
 
 
 def in_threads(function, rows, n_jobs):

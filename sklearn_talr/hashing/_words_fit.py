@@ -18,13 +18,13 @@ from ._words import Model, Table, cosines_of, improve_signs, in_threads
 
 _ROWS_TO_START_FROM = 10_000
 _LLOYD_STEPS = 3
-ITERATIONS_OF_WORDS = 3  # at most
+ITERATIONS_OF_WORDS = 2  # at most
 _SWEEPS, _ROUNDS = 2, 2  # while vectors change
 _ROWS_FOR_BOUNDS = 4_096  # whose factors tell within which bounds all are kept
 _ALPHAS = 0.02, 0.1, 0.4
 _ALPHA_OF_BITS = 0.05
 _LEAST_ROWS, _MOST_HELD_OUT, _SHARE_HELD_OUT = 1_000, 2_000, 0.1
-_WORDS_TO_TRY = 8  # by which alpha is chosen
+_WORDS_TO_TRY, _HELD_FOR_ALPHA = 8, 500  # by which alpha is chosen
 _PENALTY_OF_ENTRIES = 10  # in multiples of `alpha`
 # Uniform quantizers of a standard normal variable by their bits, from 0 (Max, 1960): least
 # mean squared errors, and the steps that have these.
@@ -32,7 +32,8 @@ _ERRORS = [1, 0.36338, 0.11885, 0.03744, 0.01154, 0.003495, 0.001041, 3.035e-4, 
 _STEPS = np.float32([0, 1.5958, 0.9957, 0.586, 0.3352, 0.1881, 0.1041, 0.0569, 0.0308])
 _LEAST_VARIANCE = 1e-6  # of an axis, over that of the first
 _ROTATIONS, _MOST_ROOTED = 10, 256
-_LESS_ERROR = 0.95  # that of words of eight over that of single bits, to be preferred
+# That of words of eight over that of single bits, up to which they are preferred
+_ERROR_OF_OTHERS, _ERROR_OF_ITEMS = 1.0, 1.35
 
 
 class Moments(NamedTuple):
@@ -67,12 +68,14 @@ class Moments(NamedTuple):
         return np.linalg.solve(penalized, self.with_rows).astype(np.float32)
 
 
-def are_words_better(of_words, of_bits):
+def are_words_better(of_words, of_bits, are_items):
     """Whether words of eight do better than single bits for rows that were held out.
 
-    At equal error single bits find more neighbors.
+    Where the rows of the fit are the items, words of eight fit these more closely than rows
+    held out tell.
     """
-    return 1 - of_words.cosine < _LESS_ERROR * (1 - of_bits.cosine)
+    most = _ERROR_OF_ITEMS if are_items else _ERROR_OF_OTHERS
+    return 1 - of_words.cosine < most * (1 - of_bits.cosine)
 
 
 def fit_bits(frame, rows, n_bits, alpha, max_iter, n_jobs, rng, progress):
@@ -256,9 +259,8 @@ def _best_codebooks(rows, words, alpha):
     for first in range(0, len(counts), 256):
         own = slice(first, first + 256)
         counts[own, own] += len(rows) * penalty
-    solved = scipy.linalg.solve(
-        counts, _sums(words, rows), assume_a="pos", overwrite_a=True, overwrite_b=True
-    )
+    factor = scipy.linalg.cho_factor(counts.T, lower=True, overwrite_a=True)
+    solved = scipy.linalg.cho_solve(factor, _sums(words, rows), overwrite_b=True)
     codebooks = solved.reshape(n_words, 256, -1)
     return (codebooks - codebooks.mean(axis=1, keepdims=True)).astype(np.float32)
 
@@ -268,7 +270,9 @@ def _best_alpha(rows, words):
     n_held = _n_held_out(rows)
     if not n_held:
         return _ALPHAS[-1]
-    fitted, held_out = slice(n_held, None), slice(n_held)
+    fitted = slice(n_held, None)
+
+    held_out = slice(min(n_held, _HELD_FOR_ALPHA))
 
     def cosine(alpha):
         codebooks = _best_codebooks(rows[fitted], words[fitted], alpha)

@@ -813,7 +813,7 @@ def answers(
             counts, found, distances = hamming_scan(asked, words, *how, tile)
         else:
             terms = index.terms.rows(rows)
-            how = arrays_of_terms(terms), terms.largest(), as_costs, wanted, radius
+            how = arrays_of_terms(terms), as_costs, wanted, radius, whole
             counts, found, scores = weighted_scan(asked, words, *how)
             distances = 0.0 - scores
         found = found + rows.start if isinstance(rows, slice) else rows[found]

@@ -424,6 +424,9 @@ def fit_hasher(estimator, X, y, fit_params, max_samples=None, random_state=None)
         sample = np.sort(rng.choice(n_rows, max_samples, replace=False))
     seen = X if sample is None else _safe_indexing(X, sample)
     y = y if sample is None or y is None else _safe_indexing(y, sample)
+    last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    if sample is None and hasattr(last, "_fits_items"):
+        last._fits_items = True
     if not isinstance(estimator, Pipeline):
         hasher = FittedHasher.of(estimator.fit(seen, y, **fit_params))
         _checked_hasher(hasher.hasher)

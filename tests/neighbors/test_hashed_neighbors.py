@@ -94,6 +94,18 @@ def test_answers_are_those_of_the_single_steps(hasher, query):
 # What broke when weights were hidden in an array: each is now equal to the plain fit.
 
 
+def test_words_of_eight_fit_the_items_of_an_index_more_closely():
+    rng = np.random.default_rng(0)
+    centers = rng.standard_normal((40, 32))
+    rows = centers[rng.integers(40, size=1_000)] + 0.7 * rng.standard_normal((1_000, 32))
+    hasher = AdditiveHasher(64, random_state=0)
+    alone = clone(hasher).fit(rows)
+    own = HashedNeighbors(hasher).fit(rows).hasher_
+    some = HashedNeighbors(hasher, max_samples=999, random_state=0).fit(rows).hasher_
+    assert [each.word_size_ for each in (alone, own, some)] == [1, 8, 1]
+    assert own.score(rows) > alone.score(rows) + 0.02
+
+
 def test_features_in_a_frame():
     pd = pytest.importorskip("pandas", reason="pandas is an optional extra")
     frame = pd.DataFrame(X[DATABASE]).add_prefix("pixel")

@@ -25,7 +25,7 @@ def draw(seed, n_bits, n_terms, n_items=60, n_queries=4, word_size=1):
     rng = np.random.default_rng(seed)
     bits = rng.integers(0, 2, (n_items, n_bits), dtype=np.uint8)
     bits = bits[rng.integers(0, max(1, n_items // 2), n_items)]
-    terms = rng.integers(1, 4, (n_items, n_terms)) / 2 if n_terms else None
+    terms = rng.integers(-1, 4, (n_items, n_terms)) / 2 if n_terms else None
     n_weights = n_weights_of(n_bits, word_size)
     weights = rng.integers(-2, 3, (n_queries, n_weights)).astype(float)
     weights[:, 0] = -0.5
@@ -198,7 +198,7 @@ class TestRefusals:
 @pytest.mark.parametrize("has_terms", [False, True])
 @pytest.mark.parametrize("n_bits", [64, 128, 250])
 def test_bounds_of_scores_drop_nothing(n_bits, has_terms):
-    """Four bits of each weight bound scores, where there are many items."""
+    """Of many queries by tables, of one by four bits of each weight."""
     rng, n_items = np.random.default_rng(n_bits), 70_000
     bits = rng.integers(0, 2, (n_items, n_bits), dtype=np.uint8)
     bits[rng.integers(0, n_items, 3_000)] = bits[7]  # ties
@@ -228,3 +228,7 @@ def test_bounds_of_scores_drop_nothing(n_bits, has_terms):
     for k in (1, 40, 2_000):
         for row, nearest, off in zip(found.kneighbors(weights, k)[0], expected, atol):
             assert_allclose(row, nearest[:k], rtol=1e-9, atol=off)
+    together = found.kneighbors(weights, 40)
+    for query in range(len(weights)):
+        alone = found.kneighbors(weights[query : query + 1], 40)
+        assert_array_equal(alone, [part[query : query + 1] for part in together])
