@@ -1,5 +1,6 @@
 """A hasher for weighted queries: words whose vectors add up to the features."""
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 
 import numpy as np
@@ -50,6 +51,7 @@ def _learns_in_parts(hasher):
     return True
 
 
+@dataclass(eq=False, repr=False)
 class AdditiveHasher(BaseHasher):
     """Codes of words whose vectors add up to the features, for weighted queries.
 
@@ -195,7 +197,7 @@ class AdditiveHasher(BaseHasher):
     _fits_items = False  # whether an index holds the rows of `fit`, which it then says
     _follows_arrays = False  # bits are chosen by loops over the columns of NumPy arrays
 
-    _parameter_constraints: dict = {
+    _parameter_constraints = {
         "n_bits": [Interval(Integral, 1, None, closed="left")],
         "word_size": [StrOptions({"auto"}), Options(Integral, {1, 8})],
         "metric": [StrOptions({"cosine", "inner_product", "euclidean"})],
@@ -207,28 +209,16 @@ class AdditiveHasher(BaseHasher):
         "random_state": ["random_state"],
     }
 
-    def __init__(
-        self,
-        n_bits: int = 32,
-        *,
-        word_size: Literal["auto", 1, 8] = "auto",
-        metric: Literal["cosine", "inner_product", "euclidean"] = "cosine",
-        alpha: float | Literal["auto"] = "auto",
-        max_iter: int = 12,
-        max_samples: Count = 20_000,
-        n_jobs: Count = None,
-        verbose: bool = False,
-        random_state: Seed = None,
-    ) -> None:
-        self.n_bits = n_bits
-        self.word_size = word_size
-        self.metric = metric
-        self.alpha = alpha
-        self.max_iter = max_iter
-        self.max_samples = max_samples
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.random_state = random_state
+    n_bits: int = 32
+    _: KW_ONLY
+    word_size: Literal["auto", 1, 8] = "auto"
+    metric: Literal["cosine", "inner_product", "euclidean"] = "cosine"
+    alpha: float | Literal["auto"] = "auto"
+    max_iter: int = 12
+    max_samples: Count = 20_000
+    n_jobs: Count = None
+    verbose: bool = False
+    random_state: Seed = None
 
     @fit_method
     def fit(self, X: Rows, y: Any = None) -> Self:

@@ -1,9 +1,10 @@
 """A database of codes: it grows, shrinks, is searched and ranked, and is kept in files."""
 
+from dataclasses import KW_ONLY, dataclass
 from inspect import isfunction
 from numbers import Integral, Real
 from operator import attrgetter
-from typing import Any, Literal, NamedTuple, Self, overload
+from typing import Any, ClassVar, Literal, NamedTuple, Self, overload
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -90,6 +91,7 @@ class FittedAtOnce(BaseEstimator):
         return self.nbytes / self.n_items_
 
 
+@dataclass(eq=False, repr=False)
 class CodeDatabase(FittedAtOnce):
     """Base of all estimators of this room: items, questions about them, and their files.
 
@@ -98,7 +100,7 @@ class CodeDatabase(FittedAtOnce):
     bytes, or weights, of what a user asks by; None are the items.
     """
 
-    _parameter_constraints: dict = {
+    _parameter_constraints = {
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "radius": [Interval(Real, 0, None, closed="left")],
         "affinity": [StrOptions({"auto"}), callable],
@@ -106,20 +108,12 @@ class CodeDatabase(FittedAtOnce):
         "n_jobs": [Integral, None],
     }
 
-    def __init__(
-        self,
-        n_neighbors: int = 10,
-        radius: float = 2,
-        *,
-        affinity: Affinity = "auto",
-        scoring: str | Callable[..., Any] = "AP",
-        n_jobs: Count = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.radius = radius
-        self.affinity = affinity
-        self.scoring = scoring
-        self.n_jobs = n_jobs
+    n_neighbors: int = 10
+    radius: float = 2
+    _: KW_ONLY
+    affinity: Affinity = "auto"
+    scoring: str | Callable[..., Any] = "AP"
+    n_jobs: Count = None
 
     def fit(self, X: Rows, y: Any = None, *, ids: Column = None) -> Self:
         """Store the codes of a database.
@@ -711,12 +705,12 @@ class CodeDatabase(FittedAtOnce):
         index = self._get_fitted()
         return None if index.ids is None else index.named(slice(None))
 
-    codes_: PackedCodes = of_fitted(
+    codes_: ClassVar[PackedCodes] = of_fitted(
         "codes", "Packed codes of the items, in the order of `indices_`."
     )
-    indices_: Array = of_fitted("indices", "Indices of the items, ascending.")
-    n_features_in_: int = of_fitted("n_bits", "Number of bits of a code.")
-    n_samples_fit_: int = of_fitted(
+    indices_: ClassVar[Array] = of_fitted("indices", "Indices of the items, ascending.")
+    n_features_in_: ClassVar[int] = of_fitted("n_bits", "Number of bits of a code.")
+    n_samples_fit_: ClassVar[int] = of_fitted(
         "n_indices", "Number of items given so far, also removed ones."
     )
 

@@ -1,9 +1,10 @@
 """The indexes of codes alone: asked by codes, and by weights."""
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 
 from .._compat import Interval
-from .._types import Affinity, Any, Callable, Count
+from .._types import Count
 from ..codes._packed import refuse_terms
 from ..codes._scores import refuse_codes
 from ._database import CodeDatabase
@@ -126,6 +127,7 @@ class HammingNeighbors(CodeDatabase):
         return read_bits(refuse_terms(X, "X"), index)
 
 
+@dataclass(eq=False, repr=False)
 class WeightedHammingNeighbors(CodeDatabase):
     """Nearest neighbors by weighted Hamming distance: codes that are asked by weights.
 
@@ -221,23 +223,12 @@ class WeightedHammingNeighbors(CodeDatabase):
     (array([[0.5, 2. ]]), array([[1, 0]]))
     """
 
-    _parameter_constraints: dict = CodeDatabase._parameter_constraints | {
+    _parameter_constraints = CodeDatabase._parameter_constraints | {
         "n_candidates": [Interval(Integral, 1, None, closed="left"), None]
     }
 
-    def __init__(
-        self,
-        n_neighbors: int = 10,
-        radius: float = 2,
-        *,
-        n_candidates: Count = None,
-        affinity: Affinity = "auto",
-        scoring: str | Callable[..., Any] = "AP",
-        n_jobs: Count = None,
-    ) -> None:
-        how = {"affinity": affinity, "scoring": scoring, "n_jobs": n_jobs}
-        super().__init__(n_neighbors, radius, **how)
-        self.n_candidates = n_candidates
+    _: KW_ONLY
+    n_candidates: Count = None
 
     def _read(self, X, index):
         return read_codes(X, index, type(self).__name__)
