@@ -54,7 +54,13 @@ def faiss():
     lsh = faiss.IndexLSH(8, 8, False, False)
     lsh.add(np.array([[1, 0, -1, -1, -1, -1, -1, -1]], np.float32))
     first = {3: "least first; 0 is 1", 1: "least first; 0 is 0"}
-    return ask, {"bits of floats": first[faiss.vector_to_array(lsh.codes)[0]]}
+    graph = faiss.IndexBinaryHNSW(16)
+    graph.hnsw.efSearch = 99
+    kept = faiss.deserialize_index_binary(faiss.serialize_index_binary(graph))
+    return ask, {
+        "bits of floats": first[faiss.vector_to_array(lsh.codes)[0]],
+        "lost on saving": "nothing seen" if kept.hnsw.efSearch == 99 else "efSearch",
+    }
 
 
 @tool("usearch==2.26.6")
@@ -168,6 +174,42 @@ def qdrant_local():
 
     told = {"version": "qdrant-client 1.20.0, local"}
     return ask, told | {"distance": "float, bits (Manhattan of floats)"}
+
+
+@tool("chromadb==1.5.9")
+def chroma():
+    import chromadb
+    from chromadb.config import Settings
+
+    client = chromadb.EphemeralClient(Settings(anonymized_telemetry=False))
+    names = iter(f"rows-{i}" for i in range(99))
+
+    def ask(bits, query, k=None, radius=None, graph=False):
+        if radius is not None:
+            raise KeyError("radius")
+        rows = client.create_collection(next(names), embedding_function=None)
+        for start in range(0, len(bits), 1024):
+            some = [[float(bit) for bit in code] for code in bits[start : start + 1024]]
+            rows.add(ids=[str(start + i) for i in range(len(some))], embeddings=some)
+        found = rows.query(query_embeddings=[[float(bit) for bit in query]], n_results=k)
+        return found["distances"][0], found["ids"][0]
+
+    return ask, {"distance": "float, bits (squared L2 of floats)"}
+
+
+@tool("scalable-vs==0.5.0")
+def scalable_vs():
+    import numpy as np
+    import svs
+
+    def ask(bits, query, k=None, radius=None, graph=False):
+        if graph or radius is not None:
+            raise KeyError("graph")
+        index = svs.Flat(np.array(bits, np.float32), svs.DistanceType.L2)
+        ids, distances = index.search(np.array([query], np.float32), k)
+        return distances[0], ids[0]
+
+    return ask, {"distance": "float32, bits (squared L2 of floats)"}
 
 
 @tool("scikit-learn==1.9.1")
