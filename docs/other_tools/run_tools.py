@@ -101,11 +101,12 @@ def write(table, head, rows, name):
 
 
 def run_tool(python, script, name, runs):
+    """Write the rows of a tool; return a list of its name if it could not be run."""
     command = [python, "-P", str(HERE / script), name]
     done = subprocess.run([*command, runs], capture_output=True, text=True, timeout=1800)
     if done.returncode:
         print(f"{name}: not run\n{done.stderr[-2000:]}", file=sys.stderr)
-        return
+        return [name]
     found = json.loads(done.stdout.strip().splitlines()[-1])
     function = (
         evaluation_tools if script == "evaluation_tools.py" else engine_tools
@@ -129,10 +130,11 @@ def run_tool(python, script, name, runs):
     if rows:
         head = ["tool", "its measure", "line here", f"of {N_RUNS} runs"]
         write("tools_lines", head, rows, title.split()[0])
+    return []
 
 
 def main(wanted):
-    by_packages = {}
+    by_packages, failed = {}, []
     for module in (evaluation_tools, engine_tools):
         for name, function in module.TOOLS.items():
             if not wanted or name in wanted:
@@ -149,7 +151,9 @@ def main(wanted):
             pinned = {*packages, *(package for _, _, package in tools)}
             subprocess.run([*install, *sorted(pinned)], check=True)
             for script, name, _ in tools:
-                run_tool(python, script, name, runs)
+                failed += run_tool(python, script, name, runs)
+    if failed:
+        sys.exit(f"Not run, or changed: {', '.join(failed)}")
 
 
 if __name__ == "__main__":
