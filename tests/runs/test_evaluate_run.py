@@ -124,20 +124,6 @@ def test_rules_of_trec_eval():
     assert_array_equal(skipped.expected, result.expected[:1])
 
 
-def test_queries_are_matched_by_name_whatever_their_order():
-    qrels, run = run_cases.random_run(5, n_queries=6, n_scores=4)
-    expected = evaluate_run(qrels, run, NAMES)
-    backwards = dict(reversed(run.items()))
-    del backwards["q3"]
-    actual = evaluate_run(qrels, backwards | {"more": {"d1": 1.0}}, NAMES)
-    rest = [0, 1, 2, 4, 5]
-    assert actual.queries == expected.queries
-    for column in COLUMNS:
-        values = getattr(actual, column)
-        assert_array_equal(values[rest], getattr(expected, column)[rest])
-        assert_array_equal(values[3], np.zeros(len(NAMES)))
-
-
 def test_a_bare_ndcg_of_runs_is_that_of_trec_eval():
     """And that of the same arrays is the exponential one; with a gain both are the same."""
     qrels = {"q": {"d1": 1, "d2": 2, "d3": 0}}

@@ -1,6 +1,9 @@
 """Runs against the tools that people use: trec_eval itself, cwl_eval, gdeval, others."""
 
+import csv
 import shutil
+from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +14,7 @@ from numpy.testing import assert_allclose
 
 from sklearn_talr.runs import evaluate_run
 
+ROOT = Path(__file__).parents[2]
 pytrec_eval = pytest.importorskip("pytrec_eval", reason="pytrec_eval is not installed")
 
 # Our names, and those of trec_eval
@@ -49,28 +53,33 @@ def trec_eval(qrels, run, rel=1):
     return np.array([[values[q][name] for name in NAMES.values()] for q in qrels])
 
 
-def test_without_ties_all_values_are_those_of_trec_eval():
-    for seed in range(300):
-        qrels, run = run_cases.random_run(seed, n_queries=1 + seed % 3)
+def test_trec_eval_is_where_we_say_and_between_worst_and_best():
+    for seed in range(400):
+        tied = {"n_scores": 6, "prefix": "document-"} if seed % 4 == 0 else {}
+        qrels, run = run_cases.random_run(seed, n_queries=1 + seed % 3, **tied)
         result = evaluate_run(qrels, run, list(NAMES))
-        expected = trec_eval(qrels, run)
-        for column in ("expected", "worst", "best", "trec_eval"):
-            assert_allclose(getattr(result, column), expected, rtol=0, atol=1e-9)
+        assert_allclose(result.trec_eval, trec_eval(qrels, run), rtol=0, atol=1e-9)
+        for column in ("trec_eval", "expected"):
+            value = getattr(result, column)
+            for limit in (result.worst, result.best) if not tied else ():
+                assert_allclose(limit, value, rtol=0, atol=1e-9)
+            assert np.all(result.worst <= value + 1e-12)
+            assert np.all(value <= result.best + 1e-12)
 
 
-def test_with_ties_trec_eval_is_where_we_say_and_between_worst_and_best():
-    for seed in range(100):
-        qrels, run = run_cases.random_run(seed, n_scores=6, prefix="document-")
-        result = evaluate_run(qrels, run, list(NAMES))
-        expected = trec_eval(qrels, run)
-        assert_allclose(result.trec_eval, expected, rtol=0, atol=1e-9)
-        for low, high in (
-            (result.worst, expected),
-            (result.worst, result.expected),
-            (expected, result.best),
-            (result.expected, result.best),
-        ):
-            assert np.all(low <= high + 1e-12)
+@pytest.mark.parametrize("name", ["pytrec_eval-terrier", "ir-measures", "scikit-learn"])
+def test_lines_of_the_page_give_the_numbers_of_other_tools(name, monkeypatch):
+    """On random tied runs, each with the line that the page prints."""
+    monkeypatch.syspath_prepend(ROOT / "docs" / "other_tools")
+    run_tools = import_module("run_tools")
+    tool = run_tools.evaluation_tools.TOOLS[name]
+    mean, (qrels, run) = tool(), run_tools.tied_runs()
+    with open(run_tools.TABLES / "tools_lines.csv", newline="") as file:
+        rows = [row for row in csv.reader(file) if row[0].split()[0] == name]
+    assert [measure for _, measure, _, _ in rows] == list(tool.lines)
+    for _, measure, line, told in rows:
+        values = [mean(measure, {q: qrels[q]}, {q: run[q]}) for q in run]
+        assert run_tools.agreement(line.strip("`"), values) == told == "equal in 200"
 
 
 @st.composite
