@@ -102,7 +102,7 @@ class AdditiveHasher(BaseHasher):
 
     max_iter : int, default=12
         Greatest number of alternations: find the vectors, then choose the words. Words of 8
-        need no more than 2. 0 is for millions of rows: rows are rounded along principal
+        need no more than 3. 0 is for millions of rows: rows are rounded along principal
         axes, in words of 1, see Notes. It takes no `alpha`, and no `partial_fit`.
 
     max_samples : int or None, default=20_000
