@@ -125,13 +125,18 @@ def has_missing(values):
 
 
 def refuse_masked(**arrays):
-    """Raise ValueError where entries of an array are masked: NumPy would forget that."""
+    """Raise ValueError where entries are masked, which NumPy would forget, or no numbers."""
     for name, values in arrays.items():
         if np.ma.is_masked(values):
             raise ValueError(
                 f"{name} has masked entries, which would count like all others. Leave out "
                 f"their rows, or pass {name}.filled(value): -np.inf for scores, and 0 for "
                 "what is not relevant."
+            )
+        if isinstance(values, np.ndarray) and values.dtype == "V2":  # not a number to NumPy
+            raise ValueError(
+                f"{name} holds pairs of bytes, as np.save leaves of bfloat16. Pass {name}"
+                ".view(ml_dtypes.bfloat16).astype('float32')."
             )
 
 

@@ -122,6 +122,7 @@ def test_scores_of_any_type_are_ranked_exactly(dtype):
         (([[1, 0]], MASKED, None), r"y_score has masked entries.*-np.inf for scores"),
         ((MASKED[0], [1.0, 2.0], [0, 0]), "y_true has masked entries"),
         (([1, 0], [1.0, 2.0], MASKED[0]), "groups has masked entries"),
+        ((np.zeros((1, 2), "V2"), [[1.0, 2.0]], None), "y_true holds pairs of bytes"),
     ],
 )
 def test_bad_groups_and_padding_are_refused(arguments, message):
