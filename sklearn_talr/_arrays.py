@@ -125,7 +125,7 @@ def has_missing(values):
 
 
 def refuse_masked(**arrays):
-    """Raise ValueError where entries are masked, which NumPy would forget, or no numbers."""
+    """Raise ValueError where entries are masked, which NumPy forgets, or no numbers."""
     for name, values in arrays.items():
         if np.ma.is_masked(values):
             raise ValueError(
