@@ -11,15 +11,8 @@ import numpy as np
 import sklearn
 
 # Variables that change what the libraries use of a processor, or how scikit-learn behaves
-VARIABLES = (
-    "ATEN_CPU_CAPABILITY",
-    "MKL_ENABLE_INSTRUCTIONS",
-    "NPY_DISABLE_CPU_FEATURES",
-    "OMP_NUM_THREADS",
-    "ONEDNN_MAX_CPU_ISA",
-    "OPENBLAS_CORETYPE",
-    "SCIPY_ARRAY_API",
-)
+VARIABLES = "ATEN_CPU_CAPABILITY", "MKL_ENABLE_INSTRUCTIONS", "NPY_DISABLE_CPU_FEATURES"
+VARIABLES += "OMP_NUM_THREADS", "ONEDNN_MAX_CPU_ISA", "OPENBLAS_CORETYPE", "SCIPY_ARRAY_API"
 
 
 def show_versions() -> None:
@@ -85,9 +78,6 @@ if __name__ == "__main__":
         description="Short binary codes for retrieval. This command describes what is "
         "installed. Runs and judgments have one of their own, sklearn-talr-runs.",
     )
-    parser.add_argument(
-        "--versions",
-        action="store_true",
-        help="print the versions and the machine, for a report of a bug",
-    )
+    text = "print the versions and the machine, for a report of a bug"
+    parser.add_argument("--versions", action="store_true", help=text)
     show_versions() if parser.parse_args().versions else parser.print_help()

@@ -86,14 +86,10 @@ def _discount(rank):
 
 
 @validated(
-    positive_scores=["array-like"],
-    negative_scores=["array-like"],
-    loss=[str, Measure],
+    positive_scores=["array-like"], negative_scores=["array-like"], loss=[str, Measure]
 )
 def loss_augmented_ranks(
-    positive_scores: ArrayLike,
-    negative_scores: ArrayLike,
-    loss: str | Measure = "AP",
+    positive_scores: ArrayLike, negative_scores: ArrayLike, loss: str | Measure = "AP"
 ) -> tuple[Array, Any]:
     """Find the most violating ranking of positives and negatives.
 
