@@ -10,6 +10,7 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
+from sklearn.preprocessing import normalize
 
 from ._compat import optional
 
@@ -108,13 +109,8 @@ def split(X, metric):
     parts = query, train[:MOST_TRAIN], items
     if metric == "cosine":
         mean = parts[1].mean(axis=0)
-        return [unit(part - mean) for part in parts]
+        return [normalize(part - mean) for part in parts]
     return parts
-
-
-def unit(X):
-    """Rows of unit length."""
-    return X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-12)
 
 
 def highest(scores):
@@ -176,7 +172,7 @@ class Quantizer:
         decoded = self.decoded()
         yield highest(scores_of(query, decoded, metric))
         if metric == "cosine":
-            yield highest(scores_of(query, unit(decoded), metric))
+            yield highest(scores_of(query, normalize(decoded), metric))
 
 
 def additive(n_features, n_bytes, metric, seed, **params):

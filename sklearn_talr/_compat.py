@@ -82,9 +82,7 @@ def validated(**constraints: Any) -> Callable[[Function], Function]:
 
     def decorate(function):
         unchecked = dict.fromkeys(inspect.signature(function).parameters, "no_validation")
-        constraints_of_all = unchecked | constraints
-        return validate_params(constraints_of_all, prefer_skip_nested_validation=True)(
-            function
-        )
+        check = validate_params(unchecked | constraints, prefer_skip_nested_validation=True)
+        return check(function)
 
     return decorate

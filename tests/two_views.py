@@ -34,9 +34,8 @@ class TwoViews(BaseHasher):
         means = X.mean(axis=0), queries.mean(axis=0)
         products = (X - means[0]).T @ (grades @ (queries - means[1]))
         left, scale, right = np.linalg.svd(products, full_matrices=False)
-        kept = (
-            scale > 1e-6 * scale[0]
-        )  # the other vectors are what the processor makes them
+        # The other vectors are what the processor makes them
+        kept = scale > 1e-6 * scale[0]
         left, right = svd_flip(left[:, kept], right[kept])
         turn = np.random.default_rng(0).normal(size=(left.shape[1], self.n_bits))
         self.query_hasher_ = LSHHasher(self.n_bits).fit(queries)

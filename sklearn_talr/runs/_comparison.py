@@ -524,29 +524,28 @@ def compare_evaluations(
         separated[first, second] = separated[second, first] = adjusted[:, 0] <= alpha
         merit = expected.mean(axis=0) * (1 if greater_is_better else -1)
         is_better = separated & (merit[:, None] > merit)
-        parts.append(
-            {
-                "rank_low": 1 + is_better.sum(axis=0),
-                "rank_high": len(names) - is_better.sum(axis=1),
-                "means": expected.mean(axis=0),
-                "means_low": means_low,
-                "means_high": means_high,
-                "worst": worst.mean(axis=0),
-                "best": best.mean(axis=0),
-                "difference": difference,
-                "low": low,
-                "high": high,
-                "lowest": lowest.mean(axis=0),
-                "highest": highest.mean(axis=0),
-                "undecided": ((lowest < -ROUNDING) & (highest > ROUNDING)).mean(axis=0),
-                "effect_size": effect_size,
-                "p_value": p_value,
-                "adjusted_p_value": adjusted[:, 0],
-                "adverse_p_value": adjusted[:, 1],
-                "n_resamples": n_patterns,
-                "is_exact": is_exact,
-            }
-        )
+        found = {
+            "rank_low": 1 + is_better.sum(axis=0),
+            "rank_high": len(names) - is_better.sum(axis=1),
+            "means": expected.mean(axis=0),
+            "means_low": means_low,
+            "means_high": means_high,
+            "worst": worst.mean(axis=0),
+            "best": best.mean(axis=0),
+            "difference": difference,
+            "low": low,
+            "high": high,
+            "lowest": lowest.mean(axis=0),
+            "highest": highest.mean(axis=0),
+            "undecided": ((lowest < -ROUNDING) & (highest > ROUNDING)).mean(axis=0),
+            "effect_size": effect_size,
+            "p_value": p_value,
+            "adjusted_p_value": adjusted[:, 0],
+            "adverse_p_value": adjusted[:, 1],
+            "n_resamples": n_patterns,
+            "is_exact": is_exact,
+        }
+        parts.append(found)
         groups = tiers(merit, separated)
         all_tiers[measure] = [[names[run] for run in group] for group in groups]
     comparison = RunComparison(

@@ -58,9 +58,8 @@ def minimize_on_simplex(gram, linear, total, start):
     scale = np.divide(1, norms, out=np.ones_like(norms), where=norms > 0)
     unit = gram * scale * scale[:, None]  # in z = x / scale, for accuracy
     unit[np.diag_indices_from(unit)] += _RIDGE
-    z = _descend(
-        unit, linear * scale, scale / scale.max(), total / scale.max(), start / scale
-    )
+    most = scale.max()
+    z = _descend(unit, linear * scale, scale / most, total / most, start / scale)
     x = z * scale
     return x * (total / x.sum())
 

@@ -229,9 +229,8 @@ def test_blocks_are_indexed_once():
 def test_codes_are_encoded_once_for_a_table():
     """Although in-memory targets need to know how many codes each block has."""
     computed = []
-    features = in_blocks(X, (30, 30)).map_blocks(
-        lambda block: computed.append(0) or block, meta=X[:0]
-    )
+    features = in_blocks(X, (30, 30))
+    features = features.map_blocks(lambda each: computed.append(0) or each, meta=X[:0])
     hasher = ITQHasher(N_BITS, random_state=0).fit(X)
     hamming_histogram(BITS[QUERIES], encode(hasher, features), "auto", LABELS[:7], LABELS)
     assert len(computed) == 2

@@ -96,9 +96,8 @@ def assert_counts(histogram, query_codes, codes, affinities, exclude_self=False)
     assert histogram.n_bits == n_bits
     assert histogram.counts.dtype == np.int64
     assert set(np.unique(affinities)) <= set(histogram.levels)
-    expected = reference.histogram(
-        distances, affinities, histogram.levels, n_bits + 1, exclude_self
-    )
+    columns = histogram.levels, n_bits + 1
+    expected = reference.histogram(distances, affinities, *columns, exclude_self)
     assert_array_equal(histogram.counts, expected)
 
 

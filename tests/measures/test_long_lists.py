@@ -69,9 +69,8 @@ def test_first_relevant_item_of_a_long_tie(t, p):
     for k in (1, 10, 5_000, 10**6, None):
         take = n if k is None else min(max(k - t, 0), n)
         expected = reference.expected_reciprocal_rank_by_place(n, p, t, take)
-        assert_allclose(
-            of_histogram("reciprocal_rank", histogram, k), [expected], rtol=1e-12
-        )
+        found = of_histogram("reciprocal_rank", histogram, k)
+        assert_allclose(found, [expected], rtol=1e-12)
         expected = 1 - dict(reference.hypergeometric(n, p, take)).get(0, 0)
         actual = of_histogram("hit_rate", histogram, k)
         assert_allclose(actual, [expected], rtol=1e-12, atol=1e-16)

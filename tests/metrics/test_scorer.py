@@ -184,9 +184,8 @@ def test_a_scorer_takes_any_measure():
             expected = SCORES[metric](MATRIX, -distances, k=5, **options, **params)
             actual = scorer(fitted, X, PrecomputedAffinity(MATRIX))
             assert_allclose(actual, expected, rtol=1e-12, err_msg=f"{measure}, {options}")
-    skipped, counted = (
-        make_retrieval_scorer(zero_division=value)(fitted, X, y) for value in (np.nan, 0)
-    )
+    scorers = (make_retrieval_scorer(zero_division=value) for value in (np.nan, 0))
+    skipped, counted = (scorer(fitted, X, y) for scorer in scorers)
     assert_allclose(counted, skipped * (N_SAMPLES - 2) / N_SAMPLES, rtol=1e-12)
 
 
