@@ -117,8 +117,8 @@ def test_counts_equal_a_double_loop(name):
     split = slice(None, N_QUERIES), slice(N_QUERIES, None)
     query_codes, database_codes = (codes[rows] for rows in split)
     y_query, y_database = (y[rows] for rows in split)
-    codes = query_codes, database_codes
-    histogram = hamming_histogram(*codes, affinity, y_query, y_database)
+    sides = query_codes, database_codes
+    histogram = hamming_histogram(*sides, affinity, y_query, y_database)
     assert_counts(histogram, query_codes, database_codes, affinities[split])
     codes[5] = codes[4]  # a twin at distance 0 is still another item
     histogram = hamming_histogram(codes, codes, affinity, y, y, exclude_self=True)

@@ -170,8 +170,8 @@ def test_reports_say_how_many_pairs_did_not_count_and_report_on_each_label():
     assert report["pairs_left_out"]["expected"] == 12 * 40 - table.n_items.sum()
     known = [y + 1 for y in labels]
     assert "pairs_left_out" not in retrieval_report(*codes, "auto", *known, **options)
-    both = codes[0], codes[0], "auto", known[0], known[0]
-    alone = retrieval_report(*both, exclude_self=True)
+    same = codes[0], codes[0], "auto", known[0], known[0]
+    alone = retrieval_report(*same, exclude_self=True)
     assert "pairs_left_out" not in alone.index
     frame = retrieval_report(*asked, **both, measures=measures, radius=1, by=by)
     of_dict = retrieval_report(*asked, **both, **options, by=by)
