@@ -44,10 +44,20 @@ def show_versions() -> None:
             "CUDA": torch.version.cuda if torch.cuda.is_available() else "no device",
         }
     sklearn.show_versions()  # after torch, whose threads it lists
+
+    # Versions of the installed packages that users of sklearn-talr are offered
+    asked, versions = [], {}
+    with suppress(PackageNotFoundError):  # a folder on the path, which names nothing
+        asked = requires("sklearn-talr")
+    for_work = re.compile(r'extra == "(tests|bench|dev|docs)"')
+    offered = {re.match(r"[\w-]+", line)[0] for line in asked if not for_work.search(line)}
+    for name in sorted(offered):
+        with suppress(PackageNotFoundError):
+            versions[name] = version(name)
     simd = np.show_config("dicts")["SIMD Extensions"]
     rows = {
         "version": sys.modules[__package__].__version__,
-        **_versions(),
+        **versions,
         **of_torch,
         "NumPy instructions": " ".join([*simd.get("baseline", ()), *simd.get("found", ())]),
         **{name: os.environ[name] for name in VARIABLES if name in os.environ},
@@ -55,21 +65,6 @@ def show_versions() -> None:
     print("\nsklearn-talr:")
     for name, value in rows.items():
         print(f"{name:>18}: {value}")
-
-
-def _versions():
-    """Versions of the installed packages that users of sklearn-talr are offered."""
-    try:
-        asked = requires("sklearn-talr")
-    except PackageNotFoundError:  # a folder on the path, which names nothing
-        return {}
-    for_work = re.compile(r'extra == "(tests|bench|dev|docs)"')
-    offered = {re.match(r"[\w-]+", line)[0] for line in asked if not for_work.search(line)}
-    versions = {}
-    for name in sorted(offered):
-        with suppress(PackageNotFoundError):
-            versions[name] = version(name)
-    return versions
 
 
 if __name__ == "__main__":

@@ -144,9 +144,8 @@ class Bundle:
 
     def minimize(self, total):
         """Return the w that minimizes |w|^2/2 + total * bound, and that minimum or less."""
-        self._dual = minimize_on_simplex(
-            self._gram * total, self._offsets, 1.0, start=self._dual
-        )
+        gram = self._gram * total
+        self._dual = minimize_on_simplex(gram, self._offsets, 1.0, start=self._dual)
         self._idle = np.where(self._dual > 0, 0.0, self._idle + 1)
         w = np.zeros_like(self.best)
         for i in np.flatnonzero(self._dual):
