@@ -27,6 +27,7 @@ import numpy as np
 from _store import RESULTS, Store
 from benchmark_sets import BENCHMARKS, folder_of_sets
 from scipy.linalg import eigh, qr
+from sklearn.preprocessing import normalize
 
 from sklearn_talr._codes_command import (
     LEAST_TRAIN,
@@ -35,7 +36,6 @@ from sklearn_talr._codes_command import (
     additive,
     measure,
     split,
-    unit,
 )
 from sklearn_talr._codes_command import METHODS as OF_COMMAND
 
@@ -119,11 +119,11 @@ class TurboQuant(Quantizer):
         rows = (X - self.mean) @ self.axes
         self.lengths = np.linalg.norm(rows, axis=1, keepdims=True).astype(np.float16)
         ends = (self.levels[1:] + self.levels[:-1]) / 2 / np.sqrt(self.n_axes)
-        self.codes = np.searchsorted(ends, unit(rows)).astype(np.uint8)
+        self.codes = np.searchsorted(ends, normalize(rows)).astype(np.uint8)
         return self.n_axes * self.n_bits / 8 + self.n_bytes_of_lengths
 
     def decoded(self):
-        rows = unit(self.levels[self.codes]) @ self.axes.T
+        rows = normalize(self.levels[self.codes]) @ self.axes.T
         return rows * self.lengths if self.n_bytes_of_lengths else rows
 
 

@@ -11,15 +11,8 @@ import numpy as np
 import sklearn
 
 # Variables that change what the libraries use of a processor, or how scikit-learn behaves
-VARIABLES = (
-    "ATEN_CPU_CAPABILITY",
-    "MKL_ENABLE_INSTRUCTIONS",
-    "NPY_DISABLE_CPU_FEATURES",
-    "OMP_NUM_THREADS",
-    "ONEDNN_MAX_CPU_ISA",
-    "OPENBLAS_CORETYPE",
-    "SCIPY_ARRAY_API",
-)
+VARIABLES = "ATEN_CPU_CAPABILITY", "MKL_ENABLE_INSTRUCTIONS", "NPY_DISABLE_CPU_FEATURES"
+VARIABLES += "OMP_NUM_THREADS", "ONEDNN_MAX_CPU_ISA", "OPENBLAS_CORETYPE", "SCIPY_ARRAY_API"
 
 
 def show_versions() -> None:
@@ -51,10 +44,20 @@ def show_versions() -> None:
             "CUDA": torch.version.cuda if torch.cuda.is_available() else "no device",
         }
     sklearn.show_versions()  # after torch, whose threads it lists
+
+    # Versions of the installed packages that users of sklearn-talr are offered
+    asked, versions = [], {}
+    with suppress(PackageNotFoundError):  # a folder on the path, which names nothing
+        asked = requires("sklearn-talr")
+    for_work = re.compile(r'extra == "(tests|bench|dev|docs)"')
+    offered = {re.match(r"[\w-]+", line)[0] for line in asked if not for_work.search(line)}
+    for name in sorted(offered):
+        with suppress(PackageNotFoundError):
+            versions[name] = version(name)
     simd = np.show_config("dicts")["SIMD Extensions"]
     rows = {
         "version": sys.modules[__package__].__version__,
-        **_versions(),
+        **versions,
         **of_torch,
         "NumPy instructions": " ".join([*simd.get("baseline", ()), *simd.get("found", ())]),
         **{name: os.environ[name] for name in VARIABLES if name in os.environ},
@@ -64,30 +67,12 @@ def show_versions() -> None:
         print(f"{name:>18}: {value}")
 
 
-def _versions():
-    """Versions of the installed packages that users of sklearn-talr are offered."""
-    try:
-        asked = requires("sklearn-talr")
-    except PackageNotFoundError:  # a folder on the path, which names nothing
-        return {}
-    for_work = re.compile(r'extra == "(tests|bench|dev|docs)"')
-    offered = {re.match(r"[\w-]+", line)[0] for line in asked if not for_work.search(line)}
-    versions = {}
-    for name in sorted(offered):
-        with suppress(PackageNotFoundError):
-            versions[name] = version(name)
-    return versions
-
-
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(
         prog="python -m sklearn_talr",
         description="Short binary codes for retrieval. This command describes what is "
         "installed. Runs and judgments have one of their own, sklearn-talr-runs.",
     )
-    parser.add_argument(
-        "--versions",
-        action="store_true",
-        help="print the versions and the machine, for a report of a bug",
-    )
+    text = "print the versions and the machine, for a report of a bug"
+    parser.add_argument("--versions", action="store_true", help=text)
     show_versions() if parser.parse_args().versions else parser.print_help()

@@ -76,7 +76,9 @@ def space_of(array):
     """
     if isinstance(array, np.ndarray) or not get_config()["array_api_dispatch"]:
         return NUMPY
-    if not hasattr(array, "__array_namespace__") and not _is_tensor(array):
+    torch = sys.modules.get("torch")  # where torch is not imported there are no tensors
+    is_tensor = torch is not None and isinstance(array, torch.Tensor)
+    if not is_tensor and not hasattr(array, "__array_namespace__"):
         return NUMPY
     xp, _, device = get_namespace_and_device(array)
     return Space(xp, device)
@@ -202,11 +204,6 @@ def check_ids(ids, n_items=None):
     if n_items is not None and len(given) != n_items:
         raise ValueError(f"ids must be one for each of {n_items} items, got {len(given)}.")
     return found
-
-
-def _is_tensor(array):
-    torch = sys.modules.get("torch")  # where torch is not imported there are no tensors
-    return torch is not None and isinstance(array, torch.Tensor)
 
 
 def ragged(arrays):

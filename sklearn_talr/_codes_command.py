@@ -10,8 +10,12 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
+from sklearn.preprocessing import normalize
 
 from ._compat import optional
+from .codes import weighted_scores
+from .hashing import AdditiveHasher, ITQHasher, TALRHasher
+from .metrics import make_retrieval_scorer, tie_aware_average_precision_score
 
 N_QUERIES, MOST_ITEMS, MOST_TRAIN, N_NEIGHBORS = 1_000, 10_000, 20_000, 10
 LEAST_ROWS, LEAST_TRAIN = 100, 256  # at all, and that quantizers of faiss can be fitted to
@@ -108,13 +112,8 @@ def split(X, metric):
     parts = query, train[:MOST_TRAIN], items
     if metric == "cosine":
         mean = parts[1].mean(axis=0)
-        return [unit(part - mean) for part in parts]
+        return [normalize(part - mean) for part in parts]
     return parts
-
-
-def unit(X):
-    """Rows of unit length."""
-    return X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-12)
 
 
 def highest(scores):
@@ -141,8 +140,6 @@ class Ours:
 
     def found(self, query, metric):
         """Items found for each query, once for each way of asking."""
-        from .codes import weighted_scores
-
         yield highest(weighted_scores(self.hasher.query_weights(query), self.codes))
 
 
@@ -176,21 +173,17 @@ class Quantizer:
         decoded = self.decoded()
         yield highest(scores_of(query, decoded, metric))
         if metric == "cosine":
-            yield highest(scores_of(query, unit(decoded), metric))
+            yield highest(scores_of(query, normalize(decoded), metric))
 
 
 def additive(n_features, n_bytes, metric, seed, **params):
     """`metric="cosine"` keeps a factor of a byte, the others a length beside it."""
-    from .hashing import AdditiveHasher
-
     n_bits = 8 * (n_bytes - (1 if metric == "cosine" else 2))
     return Ours(AdditiveHasher(n_bits, metric=metric, random_state=seed, **params))
 
 
 def itq(n_features, n_bytes, metric, seed):
     """Iterative quantization, which stores nothing but bits."""
-    from .hashing import ITQHasher
-
     return Ours(ITQHasher(8 * n_bytes, random_state=seed))
 
 
@@ -214,11 +207,9 @@ def measure(parts, model, n_bytes, metric):
     if stored > n_bytes:
         raise ValueError(f"{type(model)} stores {stored} bytes of {n_bytes}.")
     true = highest(scores_of(query, items, metric))
-    recall = max(
-        np.mean([np.isin(*rows) for rows in zip(true, found)])
-        for found in model.found(query, metric)
-    )
-    return float(recall), *np.diff(seconds).tolist(), len(train)
+    answers = model.found(query, metric)
+    hits = ([np.isin(*rows) for rows in zip(true, found)] for found in answers)
+    return float(max(map(np.mean, hits))), *np.diff(seconds).tolist(), len(train)
 
 
 def main(argv=None):
@@ -282,9 +273,6 @@ def compare(args):
     if y is None:
         return
     # How codes fitted to labels rank, and floats
-    from .hashing import TALRHasher
-    from .metrics import make_retrieval_scorer, tie_aware_average_precision_score
-
     y_query, y_train, y_items = split(y, None)
     true = y_query[:, None] == y_items
     ap = tie_aware_average_precision_score(true, query @ items.T)

@@ -60,9 +60,8 @@ def fit_method(method: Function) -> Function:
 
 def independent_random_state(random_state):
     """Make a generator as check_random_state does, but None leaves the global one alone."""
-    return check_random_state(
-        np.random.RandomState() if random_state is None else random_state
-    )
+    seed = np.random.RandomState() if random_state is None else random_state
+    return check_random_state(seed)
 
 
 def optional(name: str, message: str) -> Any:
@@ -82,9 +81,7 @@ def validated(**constraints: Any) -> Callable[[Function], Function]:
 
     def decorate(function):
         unchecked = dict.fromkeys(inspect.signature(function).parameters, "no_validation")
-        constraints_of_all = unchecked | constraints
-        return validate_params(constraints_of_all, prefer_skip_nested_validation=True)(
-            function
-        )
+        check = validate_params(unchecked | constraints, prefer_skip_nested_validation=True)
+        return check(function)
 
     return decorate

@@ -132,10 +132,8 @@ def _thread_pools(n_modules):
     kinds : set of types
         Those whose number only one Python thread may set, from threadpoolctl 3.8 on.
     """
-    found = ThreadpoolController()
-    blas, openmp = (
-        found.select(user_api=api).lib_controllers for api in ("blas", "openmp")
-    )
+    select = ThreadpoolController().select
+    blas, openmp = (select(user_api=api).lib_controllers for api in ("blas", "openmp"))
     kinds = {type(library) for library in blas}
     return blas, openmp, {k for k in kinds if hasattr(k, "clear_controlling_thread")}
 

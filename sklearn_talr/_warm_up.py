@@ -22,9 +22,8 @@ def warm_up() -> None:
     from .svm import RankingSVC
 
     for n_bytes in (1, 2, 4, 8):  # the words that codes are compared by
-        codes = PackedCodes(
-            np.arange(2 * n_bytes, dtype=np.uint8).reshape(2, -1), 8 * n_bytes
-        )
+        octets = np.arange(2 * n_bytes, dtype=np.uint8).reshape(2, -1)
+        codes = PackedCodes(octets, 8 * n_bytes)
         weights = np.full((1, 8 * n_bytes), 0.5, dtype=np.float32)
         HammingNeighbors(1).fit(codes).kneighbors(codes)
         hamming_histogram(codes, codes, "auto", [0, 1], [0, 1])

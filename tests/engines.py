@@ -69,9 +69,8 @@ def engine_of(
             features._resident = torch.from_numpy(features._resident)
             function.module.double()
         else:
-            function = Engine.layers(
-                *weights, features, settings, np.random.RandomState(0), dtype
-            )
+            rng = np.random.RandomState(0)
+            function = Engine.layers(*weights, features, settings, rng, dtype)
     engine = Engine([function], [features], loss, training, settings)
     if dtype == np.float64 and Engine is TorchEngine:  # in float32 until now
         linear = [each for each in function.module if isinstance(each, torch.nn.Linear)]

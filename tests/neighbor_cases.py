@@ -102,9 +102,8 @@ def check_neighbors(neighbors, queries, database, n_neighbors):
 
 
 def check_radius(neighbors, queries, database, radius):
-    expected = [
-        [pair for pair in row if pair[0] <= radius] for row in ranking(queries, database)
-    ]
+    rows = ranking(queries, database)
+    expected = [[pair for pair in row if pair[0] <= radius] for row in rows]
     distances, indices = neighbors.radius_neighbors(queries, radius)
     assert {array.dtype for array in (*distances, *indices)} == {np.dtype(np.int64)}
     assert [found.tolist() for found in distances] == [[d for d, _ in r] for r in expected]

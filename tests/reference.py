@@ -305,8 +305,7 @@ def wanted_bits(weights, n_bits):
     """Bits that queries would rather see: of words those of the better half of values."""
     if weights.shape[1] == n_bits:
         return weights > 0
-    signs = np.array(
-        [[2 * (value >> bit & 1) - 1 for bit in range(8)] for value in range(256)]
-    )
+    bits = [[value >> bit & 1 for bit in range(8)] for value in range(256)]
+    signs = 2 * np.array(bits) - 1
     of_words = weights.reshape(len(weights), -1, 256).astype(float) @ signs
     return of_words.reshape(-1, n_bits) > 0

@@ -86,12 +86,8 @@ def bpref(ranking, judged, rel=1):
     for place, document in enumerate(ranking):
         n_before = len(others & set(ranking[:place]))
         if document in wanted:
-            lost = (
-                min(n_before, len(wanted)) / min(len(others), len(wanted))
-                if n_before
-                else 0
-            )
-            total += (1 - lost) / len(wanted)
+            most = max(min(len(others), len(wanted)), 1)
+            total += (1 - min(n_before, len(wanted)) / most) / len(wanted)
     return total
 
 

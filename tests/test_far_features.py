@@ -57,9 +57,8 @@ def test_activations_are_those_of_float64(hasher, rows):
 
 def test_two_stages(rows):
     X, y = rows
-    pipeline = make_pipeline(
-        ClassProbabilities(), TALRHasher(8, max_iter=20, random_state=0)
-    )
+    hasher = TALRHasher(8, max_iter=20, random_state=0)
+    pipeline = make_pipeline(ClassProbabilities(), hasher)
     expected = pipeline.fit(X, y).score(X, y)
     for far in moved(X):
         assert pipeline.fit(far, y).score(far, y) == pytest.approx(expected, abs=0.02)

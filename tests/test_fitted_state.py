@@ -242,9 +242,8 @@ def test_features_seen_are_checked_as_by_scikit_learn(name, dtype, names, option
     if names is not None:
         fitted.feature_names_in_ = np.array(names, dtype=object)
     with config_context(**options):
-        expected = outcome(
-            lambda: validate_data(fitted, SEEN[name], dtype=dtype, reset=False)
-        )
+        how = {"dtype": dtype, "reset": False}
+        expected = outcome(lambda: validate_data(fitted, SEEN[name], **how))
         assert outcome(lambda: validate_seen(fitted, SEEN[name], dtype=dtype)) == expected
 
 

@@ -24,7 +24,7 @@ ALLOWED = {
     "losses": {"affinity", "measures"},
     "kernel_ridge": {"affinity"},
     "hashing": {"affinity", "codes", "kernel_ridge", "losses", "measures", "metrics"},
-    "svm": {"measures", "metrics"},
+    "svm": {"measures"},
     "baselines": {"affinity", "hashing", "measures", "svm"},
     "neighbors": {"affinity", "codes", "histogram", "inference", "measures"},
     "export": {"codes", "hashing"},

@@ -29,15 +29,13 @@ class TwoViews(BaseHasher):
             grades = self.affinity_.check_targets(y)
         else:
             self.affinity_, targets, _ = fit_affinity("auto", X, y)
-            grades = sp.csr_array(
-                self.affinity_(targets, targets if y_query is None else y_query)
-            )
+            y_query = targets if y_query is None else y_query
+            grades = sp.csr_array(self.affinity_(targets, y_query))
         means = X.mean(axis=0), queries.mean(axis=0)
         products = (X - means[0]).T @ (grades @ (queries - means[1]))
         left, scale, right = np.linalg.svd(products, full_matrices=False)
-        kept = (
-            scale > 1e-6 * scale[0]
-        )  # the other vectors are what the processor makes them
+        # The other vectors are what the processor makes them
+        kept = scale > 1e-6 * scale[0]
         left, right = svd_flip(left[:, kept], right[kept])
         turn = np.random.default_rng(0).normal(size=(left.shape[1], self.n_bits))
         self.query_hasher_ = LSHHasher(self.n_bits).fit(queries)
@@ -81,9 +79,8 @@ def judged(y_query, y, seed=0):
     grades[0] = 0
     place = rng.integers(0, len(y), len(y_query))
     stored = sp.coo_array(grades)
-    zeros = sp.coo_array(
-        (np.ones(len(place)), (np.arange(len(place)), place)), grades.shape
-    )
+    places = np.arange(len(place)), place
+    zeros = sp.coo_array((np.ones(len(place)), places), grades.shape)
     zeros = sp.coo_array(zeros.multiply(grades == 0))
     data = np.concatenate((stored.data, np.zeros(zeros.nnz, dtype=int)))
     row, column = (np.concatenate(both) for both in zip(stored.coords, zeros.coords))

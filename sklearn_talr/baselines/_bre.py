@@ -129,9 +129,8 @@ class BREHasher(DiscreteHasher):
     def _fit_pairs(self, X, affinities, rng, start):
         X, mean, unit = in_units(X)
         n_anchors = min(self.n_anchors, len(X))
-        anchors = np.stack(
-            [rng.permutation(len(X))[:n_anchors] for _ in range(self.n_bits)], axis=1
-        )
+        anchors = [rng.permutation(len(X))[:n_anchors] for _ in range(self.n_bits)]
+        anchors = np.stack(anchors, axis=1)
         weights = rng.standard_normal((n_anchors, self.n_bits))
         model = Reconstruction(X @ X.T, 2 * affinities - 1, anchors, weights)
         losses = [model.error()]
@@ -177,9 +176,8 @@ class Reconstruction:
         np.fill_diagonal(self.similarity, 0)
         self.anchors = anchors
         self.weights = weights
-        self.activations = np.stack(
-            [kernel[:, a] @ w for a, w in zip(anchors.T, weights.T)], axis=1
-        )
+        activations = [kernel[:, a] @ w for a, w in zip(anchors.T, weights.T)]
+        self.activations = np.stack(activations, axis=1)
         self.codes = signs(self.activations)
 
     def error(self):
@@ -195,9 +193,8 @@ class Reconstruction:
             wanted = self._wanted(bit)
             for place in rng.permutation(len(self.anchors)):
                 column = self.kernel[:, self.anchors[place, bit]]
-                step = best_step(
-                    self.activations[:, bit], column, self.codes[:, bit], wanted
-                )
+                now = self.activations[:, bit], column, self.codes[:, bit]
+                step = best_step(*now, wanted)
                 if step:
                     self.weights[place, bit] += step
                     self.activations[:, bit] += step * column

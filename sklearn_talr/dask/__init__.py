@@ -17,11 +17,4 @@ from ._blocks import encode, fit
 from ._counting import hamming_histogram
 from ._neighbors import index, kneighbors, radius_neighbors
 
-__all__ = [
-    "encode",
-    "fit",
-    "hamming_histogram",
-    "index",
-    "kneighbors",
-    "radius_neighbors",
-]
+__all__ = ["encode", "fit", "hamming_histogram", "index", "kneighbors", "radius_neighbors"]

@@ -130,9 +130,8 @@ def hamming_histogram(
         sides = y_query, y_database
         affinity, y_query, y_database = leave_out_groups(affinity, sides, groups)
     # As many queries in a task as have a table that is not too large
-    n_levels = len(
-        affinity.levels_between(y_query, y_query if y_database is None else y_database)
-    )
+    y_items = y_query if y_database is None else y_database
+    n_levels = len(affinity.levels_between(y_query, y_items))
     size = max(1, _BYTES_PER_TABLE // (8 * n_levels * (queries.n_bits + 1)))
     # One object, so that a shared matrix travels once
     shared = queries, affinity, y_query, y_database

@@ -429,9 +429,8 @@ def to_sqlite_vec(
     values = ", ?" * (len(cells) - 2)
     connection.execute("SAVEPOINT codes")  # one transaction, whatever the driver's mode is
     try:
-        connection.executemany(
-            f"INSERT INTO {table} ({names}) VALUES (?, vec_bit(?){values})", zip(*cells)
-        )
+        insert = f"INSERT INTO {table} ({names}) VALUES (?, vec_bit(?){values})"
+        connection.executemany(insert, zip(*cells))
     except BaseException:
         connection.execute("ROLLBACK TO codes")
         raise

@@ -115,14 +115,12 @@ def export_onnx(
     check_is_fitted(hasher, ("coefs_", "intercepts_"))
     view = "item_hasher_" if output == "codes" else "query_hasher_"  # of two views
     hasher = getattr(hasher, view, hasher)
-    name, weighs = type(hasher).__name__, output == "query_weights"
+    kind, weighs = type(hasher), output == "query_weights"
+    name = kind.__name__
     # The layers, unless there is more to the output
     steps = ["query_weights"] if weighs else ["transform", "encode", "quantize"]
-    own = [
-        step
-        for step in (*steps, "prepare")
-        if getattr(type(hasher), step) is not getattr(BaseHasher, step)
-    ]
+    steps.append("prepare")
+    own = [step for step in steps if getattr(kind, step) is not getattr(BaseHasher, step)]
     if "quantize" in own:
         raise ValueError(
             f"a graph of codes is impossible for {name}, which finds them in a way of its "

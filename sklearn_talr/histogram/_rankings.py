@@ -61,9 +61,8 @@ class Rankings:
             for rows in gen_batches(n_queries, max(1, n_cells // (n_items + more_cells))):
                 yield rows, self.affinity[rows], self.score[rows]
             return
-        for queries, item, inside in padded_rows(
-            self._first, self._size, n_cells, more_cells
-        ):
+        tables = padded_rows(self._first, self._size, n_cells, more_cells)
+        for queries, item, inside in tables:
             affinity = np.where(inside, self.affinity[item], 0)
             yield queries, affinity, np.where(inside, self.score[item], _PADDING)
 

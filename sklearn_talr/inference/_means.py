@@ -112,14 +112,9 @@ def mean_interval(
     """
     values = as_floats(values, "values")
     columns = values.reshape(len(values), -1)
-    interval = expanded_interval(
-        columns,
-        make_strata(stratify, len(columns)),
-        confidence_level,
-        n_resamples,
-        independent_random_state(random_state),
-        symmetric=symmetric,
-    )
+    strata = make_strata(stratify, len(columns))
+    samples = confidence_level, n_resamples, independent_random_state(random_state)
+    interval = expanded_interval(columns, strata, *samples, symmetric=symmetric)
     if values.ndim == 1:
         return tuple(end.item() for end in interval)
     return interval
@@ -319,6 +314,5 @@ def make_strata(stratify, n_queries):
             "each stratum needs at least two queries, to tell how much they differ, but "
             f"{str(kinds[size.argmin()])!r} has one: merge it with another."
         )
-    return Strata(
-        [np.flatnonzero(number == place) for place in range(len(kinds))], n_queries
-    )
+    rows = [np.flatnonzero(number == place) for place in range(len(kinds))]
+    return Strata(rows, n_queries)

@@ -62,10 +62,7 @@ class PairedTest:
 
 
 @validated(
-    first=["array-like"],
-    second=["array-like"],
-    test=[StrOptions(set(TESTS))],
-    **RESAMPLING,
+    first=["array-like"], second=["array-like"], test=[StrOptions(set(TESTS))], **RESAMPLING
 )
 def paired_test(
     first: ArrayLike,
@@ -259,10 +256,8 @@ def sums_clump(sizes):
     if most others are small or near multiples of that one. Steps of which all sizes are
     multiples are no matter.
     """
-    least, clumps = (
-        1.5 * common_step(sizes) + ROUNDING,
-        np.zeros(sizes.shape[1], dtype=bool),
-    )
+    least = 1.5 * common_step(sizes) + ROUNDING
+    clumps = np.zeros(sizes.shape[1], dtype=bool)
     for some in np.sort(sizes, axis=0)[:: -ceil(len(sizes) / _CANDIDATES)]:
         left = np.flatnonzero((some > least) & ~clumps)
         product = np.ones(len(left))
@@ -281,11 +276,8 @@ def drawn_shares(sizes, total, n_resamples, random_state):
     and patterns are weighted by how much rarer they are in truth (importance sampling).
     """
     sizes = np.sort(sizes, axis=0)
-    n, all_plus, n_differing = (
-        len(sizes),
-        sizes.sum(axis=0),
-        np.count_nonzero(sizes, axis=0),
-    )
+    n, all_plus = len(sizes), sizes.sum(axis=0)
+    n_differing = np.count_nonzero(sizes, axis=0)
     tolerance = ROUNDING * n_differing
     t = _tilts(np.minimum(total, all_plus - tolerance), sizes)
     *_, log_mean = _cumulants(t, sizes)

@@ -320,10 +320,8 @@ def fit_model(
     elif n_used < n_samples:
         components = X[np.sort(rng.choice(n_samples, n_used, replace=False))]
     if components is not X:
-        blocks = (
-            (rows, kernel_with(X[rows], components, gamma))
-            for rows in kernel_blocks(n_samples, components.shape[0])
-        )
+        all_rows = kernel_blocks(n_samples, components.shape[0])
+        blocks = ((rows, kernel_with(X[rows], components, gamma)) for rows in all_rows)
         gram = Gram(blocks, samples, kernel_with(components, components, gamma))
         judged = samples.take(_some_groups(samples.groups, _N_JUDGED, rng))
         how = kernel_with(judged.X, components, gamma), judged, n_samples
@@ -407,10 +405,8 @@ def _some_rows(groups, n_wanted, rng):
     is_in_first = groups == groups[rows[0]]
     if not is_in_first[rows].all():
         return rows
-    halves = [
-        rng.permutation(np.flatnonzero(part))[: n_wanted // 2]
-        for part in (is_in_first, ~is_in_first)
-    ]
+    parts = np.flatnonzero(is_in_first), np.flatnonzero(~is_in_first)
+    halves = [rng.permutation(part)[: n_wanted // 2] for part in parts]
     return np.sort(np.concatenate(halves))
 
 

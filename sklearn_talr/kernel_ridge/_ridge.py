@@ -116,9 +116,8 @@ class ExactRidge:
             if np.abs(step).max() <= _SMALL_STEP * np.abs(beta).max():
                 break
         half *= dtype(np.sqrt(alpha / unit))
-        residuals = _without_groups(
-            alpha * beta, samples.groups, half, s / np.sqrt(total), sign=1
-        )
+        u = s / np.sqrt(total)
+        residuals = _without_groups(alpha * beta, samples.groups, half, u, sign=1)
         self.left_out = samples.Y - residuals / s[:, None]
         self.coef = s[:, None] * beta
         self.intercept = mean - column_means @ self.coef

@@ -63,9 +63,8 @@ class _OfAllRanks(OfRelevance):
         """The sum of each query."""
         sums = self.weight(ties.t, ties.n, ties.spread(ties.n_listed))
         total = ties.sum_before_cut(ties.p / np.maximum(ties.n, 1) * sums)
-        return total + self.weight(
-            ties.n_items, ties.n_listed - ties.n_items, ties.n_listed
-        )
+        n_items, n_listed = ties.n_items, ties.n_listed
+        return total + self.weight(n_items, n_listed - n_items, n_listed)
 
     def kernel(self, ties):
         """The value, or what has been retrieved where there is nothing to rank."""

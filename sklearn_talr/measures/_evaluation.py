@@ -57,9 +57,8 @@ def evaluate_histogram(measures, histogram, zero_division=np.nan):
 def _of_orders(measures, histogram, zero_division, orders):
     """Values (n_orders, n_queries, n_measures); all measures read the same ties."""
     counts, levels = histogram.counts, histogram.levels
-    groups = group_by_cutoff(
-        completed_for_arrays(measures, largest=int(levels[-1]), is_all=False)
-    )
+    completed = completed_for_arrays(measures, largest=int(levels[-1]), is_all=False)
+    groups = group_by_cutoff(completed)
     # Measures of relevance add up the items of a tie, whatever their grades.
     rel, *others = {m.rel if "rel" in m.parameters() else None for m, _, _ in groups}
     n_below = 0 if rel is None or others else int(np.searchsorted(levels, rel))
@@ -146,10 +145,8 @@ def evaluate_ties(groups, cells, zero_division=0.0, order="expected"):
         key = rel, ranks.shape, ranks.tobytes()
         if key not in cut:
             cut[key] = ties[rel].cut_at(ranks)
-        undefined = ties[rel].n_relevant == 0
-        values[:, places] = fill_undefined(
-            measure.kernel(cut[key]), undefined, zero_division
-        )
+        found, undefined = measure.kernel(cut[key]), ties[rel].n_relevant == 0
+        values[:, places] = fill_undefined(found, undefined, zero_division)
     return values
 
 
@@ -185,10 +182,7 @@ def group_by_cutoff(measures):
         places, cutoffs = groups.setdefault(plain, ([], []))
         places.append(place)
         cutoffs.append(ranks)
-    return [
-        (measure, places, np.array(cutoffs))
-        for measure, (places, cutoffs) in groups.items()
-    ]
+    return [(each, places, np.array(cuts)) for each, (places, cuts) in groups.items()]
 
 
 def most_cutoffs(groups):

@@ -477,9 +477,8 @@ class SuccessRate(OfRelevance):
             with np.errstate(divide="ignore"):  # a certain hit
                 log_none[active] += np.log1p(-np.minimum(drawn, 1)).sum(axis=1)
             factor += len(factors)
-            active = active[
-                (log_none[active] > np.log(_NEGLIGIBLE)) & (fewer[active] > factor)
-            ]
+            goes_on = (log_none[active] > np.log(_NEGLIGIBLE)) & (fewer[active] > factor)
+            active = active[goes_on]
         return -np.expm1(log_none).reshape(take.shape)
 
 
@@ -559,9 +558,7 @@ class DiscountedCumulativeGain(_Discounted):
 
     name, title, range = "DCG", "DCG", (0.0, math.inf)
 
-    log_base: float = parameter(
-        2, lambda value: is_real(value) and value > 1, "a number above 1"
-    )
+    log_base: float = parameter(2, lambda v: is_real(v) and v > 1, "a number above 1")
 
     def kernel(self, ties):
         """Discounted gains, in units of the logarithm to this base."""
@@ -650,7 +647,7 @@ class RankBiasedPrecision(Measure):
     name, title = "RBP", "rank-biased precision"
 
     p: float = parameter(
-        0.8, lambda value: is_real(value) and 0 < value < 1, "a number between 0 and 1"
+        0.8, lambda v: is_real(v) and 0 < v < 1, "a number between 0 and 1"
     )
     rel: int | None = level(None)
     max_rel: int | None = level(None)

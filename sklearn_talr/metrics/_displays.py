@@ -827,22 +827,17 @@ class TieBreakingDisplay:
         """
         queries = by_method(query_codes, is_codes)
         database = by_method(database_codes, is_codes)
-        sizes = [
-            {name: len(codes) for name, codes in side.items()}
-            for side in (queries, database)
-        ]
+        sizes = [dict(zip(side, map(len, side.values()))) for side in (queries, database)]
         if sizes[0] != sizes[1]:
             raise ValueError(
                 "query_codes and database_codes must have the same methods and lengths, "
                 f"got {sizes[0]} and {sizes[1]}."
             )
-        groups = _groups_of(options)
+        targets, groups = (affinity, y_query, y_database), _groups_of(options)
+        pairs = {name: zip(queries[name], database[name]) for name in queries}
         histograms = {
-            name: [
-                hamming_histogram(*codes, affinity, y_query, y_database, **groups)
-                for codes in zip(queries[name], database[name])
-            ]
-            for name in queries
+            name: [hamming_histogram(*codes, *targets, **groups) for codes in of_name]
+            for name, of_name in pairs.items()
         }
         return cls.from_histogram(histograms, **options)
 
@@ -880,16 +875,10 @@ class TieBreakingDisplay:
             check_distances(one, cls.__name__)
             values = histogram_range([measure], one)
             ranges.append([average_queries(of_order[:, 0]) for of_order in values])
-        worst, expected, best = np.transpose(ranges)
-        display = cls(
-            worst=worst,
-            expected=expected,
-            best=best,
-            n_bits=np.array([one.n_bits for _, one in named]),
-            names=None if None in methods else [name for name, _ in named],
-            measure=measure,
-        )
-        return display.plot(ax, **kwargs)
+        ranges = dict(zip(TieBreakingRange._fields, np.transpose(ranges)))
+        n_bits = np.array([one.n_bits for _, one in named])
+        names = None if None in methods else [name for name, _ in named]
+        return cls(**ranges, n_bits=n_bits, names=names, measure=measure).plot(ax, **kwargs)
 
     @classmethod
     def from_runs(
@@ -942,13 +931,8 @@ class TieBreakingDisplay:
             raise ValueError(
                 f"systems must have different names, got {names}. Pass a dict."
             )
-        display = cls(
-            **{key: [mean[key] for mean in means] for key in ("worst", "expected", "best")},
-            n_bits=None,
-            names=names,
-            measure=measure,
-        )
-        return display.plot(ax, **kwargs)
+        ranges = {key: [mean[key] for mean in means] for key in TieBreakingRange._fields}
+        return cls(**ranges, n_bits=None, names=names, measure=measure).plot(ax, **kwargs)
 
     def plot(
         self, ax: Any = None, *, name: str | Sequence[str] | None = None, **kwargs: Any

@@ -19,6 +19,15 @@ class _ComparisonDisplay:
     def __post_init__(self) -> None:
         self.measure = _named_measure(self.measure)
 
+    def _finish_systems(self, ax, xlabel):
+        """Label axes whose rows are systems, and return the display."""
+        finish_rows(ax, xlabel)
+        names = list(map(str, self.names))
+        ax.set_yticks(range(len(names)), names, parse_math=False)
+        ax.set_ylim(len(names) - 0.4, -0.6)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class RunDifferencesDisplay(_ComparisonDisplay):
@@ -360,7 +369,6 @@ class TiersDisplay(_ComparisonDisplay):
         self.dots_, self.ranges_ = draw_rows(ax, rows, *means, style, alpha=0.2)
         color = self.dots_.get_color()
         self.intervals_ = ax.hlines(rows, self.low, self.high, color=color, linewidth=1.6)
-        finish_rows(ax, f"{_label(self.measure)}: mean, interval, what ties can do")
 
         # Tiers to the right of the frame, each a bracket with notches
         across = ax.get_yaxis_transform()  # rows are data, columns shares of the width
@@ -374,10 +382,8 @@ class TiersDisplay(_ComparisonDisplay):
             top = {"xytext": (0, 9), "textcoords": "offset points", "ha": "center"}
             head = (place[0], of_tier[0])
             ax.annotate(ascii_uppercase[column % 26], head, xycoords=across, **top)
-        ax.set_yticks(rows, list(map(str, self.names)), parse_math=False)
-        ax.set_ylim(n_systems - 0.4, -0.6)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        xlabel = f"{_label(self.measure)}: mean, interval, what ties can do"
+        return self._finish_systems(ax, xlabel)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -509,11 +515,8 @@ class RanksDisplay(_ComparisonDisplay):
         ends = np.asarray(self.rank_low) - 0.4, rows + 1, np.asarray(self.rank_high) + 0.4
         self.dots_, self.ranges_ = draw_rows(ax, rows, *ends, style, alpha=0.35)
         ax.locator_params(axis="x", integer=True)
-        finish_rows(ax, f"rank by {_label(self.measure)}, as far as systems are separated")
-        ax.set_yticks(rows, list(map(str, self.names)), parse_math=False)
-        ax.set_ylim(n_systems - 0.4, -0.6)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        xlabel = f"rank by {_label(self.measure)}, as far as systems are separated"
+        return self._finish_systems(ax, xlabel)
 
 
 def _named_measure(measure):

@@ -337,10 +337,8 @@ class _RetrievalScorer(_Scorer):
     def __call__(self, estimator, X, y=None, *, groups=None):
         ranked = X, y, self.affinity, self.database, self.query
         tables = estimator_histograms(estimator, *ranked, (groups, self.groups_database))
-        values = np.concatenate(
-            [evaluate_histogram(self.measures, h, self.zero_division) for h in tables]
-        )
-        return self._by_name(average_queries(values))
+        parts = [evaluate_histogram(self.measures, h, self.zero_division) for h in tables]
+        return self._by_name(average_queries(np.concatenate(parts)))
 
     def query_of(self, estimator):
         """Whether a fitted estimator is asked by "bits" or by "weights"."""

@@ -154,20 +154,11 @@ def _parser(compares):
         text += "mteb's results, alone or with others"
     add("qrels", help=text)
     add("runs", nargs="*" if compares else "+", metavar="run", help="runs, likewise")
-    add(
-        "-m",
-        "--measures",
-        nargs="+",
-        default=["AP", "nDCG@10", "RR@10"],
-        metavar="MEASURE",
-        help="what to measure (default: AP nDCG@10 RR@10)",
-    )
-    add(
-        "--missing-queries",
-        choices=["zero", "skip"],
-        default="zero",
-        help="what judged queries do that a run lacks: count 0, or be left out",
-    )
+    default = ["AP", "nDCG@10", "RR@10"]
+    text = f"what to measure (default: {' '.join(default)})"
+    add("-m", "--measures", nargs="+", default=default, metavar="MEASURE", help=text)
+    text = "what judged queries do that a run lacks: count 0, or be left out"
+    add("--missing-queries", choices=["zero", "skip"], default="zero", help=text)
     add("--judged-only", action="store_true", help="rank judged documents alone")
     add("--ignore-identical-ids", action="store_true", help="no query finds its own id")
     add("--format", choices=["table", "json", "csv", "latex"], default="table")
@@ -184,8 +175,7 @@ def _parser(compares):
     add("--adjust", choices=["auto", *NAMES_OF_ADJUSTMENTS], default="auto", help=text)
     add("--alpha", type=float, default=0.05, help="level (default: 0.05)")
     text = "the least mean is the best, as of seconds and errors"
-    option = {"dest": "greater_is_better", "action": "store_false"}
-    add("--lower-is-better", help=text, **option)
+    add("--lower-is-better", dest="greater_is_better", action="store_false", help=text)
     text = "samples of queries (default: 10000)"
     add("--n-resamples", type=int, default=10_000, metavar="N", help=text)
     text = "of these (default: 0)"

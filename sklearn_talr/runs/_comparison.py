@@ -196,14 +196,10 @@ class RunComparison:
         sklearn_talr.inference.n_queries_to_separate : The same for any differences.
         """
         expected = np.stack([each.expected for each in self.evaluations])
-        number = [
-            [
-                n_queries_to_separate(column, difference, alpha=self.alpha, power=power)
-                for column in (expected[first] - expected[second]).T
-            ]
-            for first, second in self.pairs
-        ]
-        return np.array(number)
+        first, second = np.transpose(self.pairs)
+        differences = expected[first] - expected[second]
+        how = {"difference": difference, "alpha": self.alpha, "power": power}
+        return np.apply_along_axis(n_queries_to_separate, 1, differences, **how)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all numbers as lists of dicts, as JSON holds them.
@@ -302,8 +298,7 @@ class RunComparison:
     def __str__(self) -> str:
         return comparison_text(self)
 
-    def __repr__(self) -> str:
-        return str(self)
+    __repr__ = __str__
 
 
 @validated(**OPTIONS)
@@ -427,7 +422,22 @@ def compare_runs(
     >>> comparison.tiers
     {'RR': [['ours', 'theirs']]}
     """
-    _check_evaluations(evaluations)
+    for each in evaluations:
+        if not isinstance(each, RunEvaluation):
+            advice = ""
+            if isinstance(each, list | tuple | dict):
+                values = ".values()" if isinstance(each, dict) else ""
+                advice = f". Write compare_runs(*evaluations{values})"
+            raise TypeError(
+                f"compare_runs takes what evaluate_run returns, got {type(each).__name__}"
+                f"{advice}."
+            )
+        first = evaluations[0]
+        if (each.queries, each.measures) != (first.queries, first.measures):
+            raise ValueError(
+                "compare_runs needs evaluations of the same queries and measures: evaluate "
+                "all runs by the same judgments, with missing_queries='zero'."
+            )
     options = alpha, greater_is_better, stratify, n_resamples, random_state
     return compare_evaluations(evaluations, test, adjust, *options)
 
@@ -480,11 +490,8 @@ def compare_evaluations(
             least = max(1 / (n_resamples + 1), 2.0 ** (1 - strata.n))
             samples = strata, n_resamples, np.random.RandomState(seed)
             adjusted, reach = max_t(expected, (first, second), kinds, *samples, alpha)
-            adjusted, low, high = (
-                adjusted[[0, -1]].T,
-                difference - reach,
-                difference + reach,
-            )
+            low, high = difference - reach, difference + reach
+            adjusted = adjusted[[0, -1]].T
         else:
             low, high = interval(expected, symmetric=True, pairs=(first, second))
             adverse_p_value = tested(adverse)[0] if len(kinds) > 1 else p_value.copy()
@@ -517,29 +524,28 @@ def compare_evaluations(
         separated[first, second] = separated[second, first] = adjusted[:, 0] <= alpha
         merit = expected.mean(axis=0) * (1 if greater_is_better else -1)
         is_better = separated & (merit[:, None] > merit)
-        parts.append(
-            {
-                "rank_low": 1 + is_better.sum(axis=0),
-                "rank_high": len(names) - is_better.sum(axis=1),
-                "means": expected.mean(axis=0),
-                "means_low": means_low,
-                "means_high": means_high,
-                "worst": worst.mean(axis=0),
-                "best": best.mean(axis=0),
-                "difference": difference,
-                "low": low,
-                "high": high,
-                "lowest": lowest.mean(axis=0),
-                "highest": highest.mean(axis=0),
-                "undecided": ((lowest < -ROUNDING) & (highest > ROUNDING)).mean(axis=0),
-                "effect_size": effect_size,
-                "p_value": p_value,
-                "adjusted_p_value": adjusted[:, 0],
-                "adverse_p_value": adjusted[:, 1],
-                "n_resamples": n_patterns,
-                "is_exact": is_exact,
-            }
-        )
+        found = {
+            "rank_low": 1 + is_better.sum(axis=0),
+            "rank_high": len(names) - is_better.sum(axis=1),
+            "means": expected.mean(axis=0),
+            "means_low": means_low,
+            "means_high": means_high,
+            "worst": worst.mean(axis=0),
+            "best": best.mean(axis=0),
+            "difference": difference,
+            "low": low,
+            "high": high,
+            "lowest": lowest.mean(axis=0),
+            "highest": highest.mean(axis=0),
+            "undecided": ((lowest < -ROUNDING) & (highest > ROUNDING)).mean(axis=0),
+            "effect_size": effect_size,
+            "p_value": p_value,
+            "adjusted_p_value": adjusted[:, 0],
+            "adverse_p_value": adjusted[:, 1],
+            "n_resamples": n_patterns,
+            "is_exact": is_exact,
+        }
+        parts.append(found)
         groups = tiers(merit, separated)
         all_tiers[measure] = [[names[run] for run in group] for group in groups]
     comparison = RunComparison(
@@ -566,26 +572,6 @@ def compare_evaluations(
             "depends_on_ties.",
         )
     return comparison
-
-
-def _check_evaluations(evaluations):
-    for each in evaluations:
-        if not isinstance(each, RunEvaluation):
-            advice = ""
-            if isinstance(each, list | tuple | dict):
-                values = ".values()" if isinstance(each, dict) else ""
-                advice = f". Write compare_runs(*evaluations{values})"
-            raise TypeError(
-                f"compare_runs takes what evaluate_run returns, got {type(each).__name__}"
-                f"{advice}."
-            )
-    for other in evaluations[1:]:
-        first = evaluations[0]
-        if (other.queries, other.measures) != (first.queries, first.measures):
-            raise ValueError(
-                "compare_runs needs evaluations of the same queries and measures: evaluate "
-                "all runs by the same judgments, with missing_queries='zero'."
-            )
 
 
 def _warn_if_none_can_be_separated(measure, rows, adjust, alpha, n_pairs, least, n_samples):

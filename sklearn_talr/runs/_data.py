@@ -46,9 +46,8 @@ class _Data:
         }
 
     def _size(self):
-        n_documents = len(self.table.values)
-        s = "" if n_documents == 1 else "s"
-        return f"{number_of_queries(self.table.queries)}, {n_documents} document{s}"
+        documents = number_of_queries(self.table.values, "documents")
+        return f"{number_of_queries(self.table.queries)}, {documents}"
 
 
 class Qrels(_Data):

@@ -229,12 +229,10 @@ def evaluate_run(
     if n_orders is not None and len(tied):
         cells = cells.select(tied)
         random_state = independent_random_state(random_state)
-        drawn = np.stack(
-            [
-                evaluate_ties(groups, replace(cells, place=place), order="listed")
-                for place in _random_places(cells, n_orders, random_state)
-            ]
-        ).var(axis=0, ddof=1)
+        places = _random_places(cells, n_orders, random_state)
+        orders = (replace(cells, place=place) for place in places)
+        drawn = [evaluate_ties(groups, each, order="listed") for each in orders]
+        drawn = np.var(drawn, axis=0, ddof=1)
         variance[tied] = np.where(drawn > _ROUNDING, drawn, 0.0)
     queries = [qrels.queries[number] for number in evaluated]
     return RunEvaluation(run.name, list(map(str, measures)), queries, *values, variance)

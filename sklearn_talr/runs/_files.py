@@ -193,9 +193,7 @@ def _of_suffix(path, form):
             if data and "results" in data[0]:  # of sentence-transformers, line by query
                 asked = query_identifiers(query["query_id"] for query in data)
                 data = [
-                    {"query_id": query["query_id"], **found}
-                    for query in data
-                    for found in query["results"]
+                    {"query_id": q["query_id"], **d} for q in data for d in q["results"]
                 ]
                 # Queries that found nothing are in the run, too
                 table, n_asked = form(data).table, len(asked)

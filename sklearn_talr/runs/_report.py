@@ -73,7 +73,8 @@ def html_report(comparison):
         values=pd.DataFrame(values).to_json(orient="values", double_precision=6),
         style=style,
         script=script,
-        digest=_digest,
+        # What the page's policy knows a style or a script by
+        digest=lambda text: f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}",
     )
 
 
@@ -104,8 +105,3 @@ def _picture(comparison, measure):
             TiersDisplay.from_comparison(comparison, **options)
         ax.figure.savefig(file, format="svg", metadata={"Date": None}, bbox_inches="tight")
     return b64encode(file.getvalue().encode()).decode()
-
-
-def _digest(text):
-    """What the page's policy knows a style or a script by."""
-    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"

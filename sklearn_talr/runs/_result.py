@@ -74,7 +74,9 @@ class RunEvaluation:
     def means(self) -> dict[str, dict[str, float]]:
         """Mean over the queries, as a dict by measure of dicts by column."""
         columns = [getattr(self, column).mean(axis=0).tolist() for column in _COLUMNS]
-        rows = zip(*columns)
+        return self._by_measure(zip(*columns))
+
+    def _by_measure(self, rows):
         return {name: dict(zip(_COLUMNS, row)) for name, row in zip(self.measures, rows)}
 
     @property
@@ -155,14 +157,10 @@ class RunEvaluation:
                 "intervals over ties need the variance that ties bring: draw orders of "
                 "them by evaluate_run(..., n_orders=100)."
             )
-        ends = expanded_interval(
-            self.expected,
-            make_strata(stratify, len(self.queries)),
-            confidence_level,
-            n_resamples,
-            independent_random_state(random_state),
-            tie_variance=self.tie_variance if ties else None,
-        )
+        strata = make_strata(stratify, len(self.queries))
+        samples = confidence_level, n_resamples, independent_random_state(random_state)
+        variance = self.tie_variance if ties else None
+        ends = expanded_interval(self.expected, strata, *samples, tie_variance=variance)
         return dict(zip(self.measures, zip(*(end.tolist() for end in ends))))
 
     def to_dict(self, *, per_query: bool = False) -> dict[str, Any]:
@@ -184,12 +182,7 @@ class RunEvaluation:
             moved = self.moved
             return {name: row | {"moved": moved[name]} for name, row in self.means.items()}
         table = np.stack([getattr(self, column) for column in _COLUMNS], axis=-1).tolist()
-        return {
-            query: {
-                name: dict(zip(_COLUMNS, row)) for name, row in zip(self.measures, rows)
-            }
-            for query, rows in zip(self.queries, table)
-        }
+        return {query: self._by_measure(rows) for query, rows in zip(self.queries, table)}
 
     def to_frame(self, *, per_query: bool = False) -> DataFrame:
         """Return means, or values of queries, as a pandas DataFrame.
@@ -226,8 +219,7 @@ class RunEvaluation:
             rows.append([measure, *(shown(*cell) for cell in values.items())])
         return f"{self.name}: {number_of_queries(self.queries, self.rows)}\n{aligned(rows)}"
 
-    def __repr__(self) -> str:
-        return str(self)
+    __repr__ = __str__
 
 
 def import_pandas():

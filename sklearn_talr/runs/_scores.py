@@ -27,9 +27,7 @@ _MOST_NAMED = 3  # missing cells
 
 
 @validated(
-    groups=["array-like", str, None],
-    missing=[StrOptions({"raise", "drop"})],
-    **OPTIONS,
+    groups=["array-like", str, None], missing=[StrOptions({"raise", "drop"})], **OPTIONS
 )
 def compare_scores(
     scores: Any,

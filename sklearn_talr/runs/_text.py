@@ -7,11 +7,7 @@ from textwrap import fill
 
 import numpy as np
 
-NAMES_OF_ADJUSTMENTS = {
-    "holm": "Holm",
-    "bh": "Benjamini-Hochberg",
-    "max-t": "step-down max-t",
-}
+NAMES_OF_ADJUSTMENTS = {"holm": "Holm", "bh": "Benjamini-Hochberg", "max-t": "max-t"}
 _LEAST_P_VALUE = 1e-4  # four decimals show no smaller one
 _MOST_LISTED = 5  # separations that depend on ties
 MOST_IN_TIERS = 15  # runs; more have so many letters that ranks tell more

@@ -20,6 +20,7 @@ __all__ = ["TieAwareProvider", "register"]
 
 _RELEVANCE = {"rel": Any(), "judged_only": Choices(False)}
 _WITH_CUTOFF = {"cutoff": Any(), **_RELEVANCE}
+_GAINS = {"dcg": Choices("log2", "exp-log2"), "gains": Choices(NOT_PROVIDED)}
 # Measures of sets of documents, which no order of ties changes
 _OF_SETS = {"NumQ", "NumRel", "NumRelRet", "NumRet"}
 _OF_SETS |= {"SetAP", "SetF", "SetP", "SetR", "SetRelP"}
@@ -52,12 +53,7 @@ class TieAwareProvider(providers.Provider):
         _known._RR(**_WITH_CUTOFF),
         _known._Rprec(**_RELEVANCE),
         _known._Success(**_WITH_CUTOFF),
-        _known._nDCG(
-            cutoff=Any(),
-            dcg=Choices("log2", "exp-log2"),
-            gains=Choices(NOT_PROVIDED),
-            judged_only=Choices(False),
-        ),
+        _known._nDCG(cutoff=Any(), judged_only=Choices(False), **_GAINS),
     ]
 
     def __init__(self):

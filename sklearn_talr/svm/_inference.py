@@ -86,14 +86,10 @@ def _discount(rank):
 
 
 @validated(
-    positive_scores=["array-like"],
-    negative_scores=["array-like"],
-    loss=[str, Measure],
+    positive_scores=["array-like"], negative_scores=["array-like"], loss=[str, Measure]
 )
 def loss_augmented_ranks(
-    positive_scores: ArrayLike,
-    negative_scores: ArrayLike,
-    loss: str | Measure = "AP",
+    positive_scores: ArrayLike, negative_scores: ArrayLike, loss: str | Measure = "AP"
 ) -> tuple[Array, Any]:
     """Find the most violating ranking of positives and negatives.
 
@@ -154,10 +150,8 @@ def loss_augmented_ranks(
             "positive_scores and negative_scores must be of the same number of queries, "
             f"got shapes {np.shape(positive_scores)} and {np.shape(negative_scores)}."
         )
-    n_positive, n_negative = (
-        np.full(len(scores), scores.shape[1]) for scores in (positive, negative)
-    )
-    both = positive.ravel(), negative.ravel(), n_positive, n_negative
+    sizes = (np.full(len(scores), scores.shape[1]) for scores in (positive, negative))
+    both = positive.ravel(), negative.ravel(), *sizes
     before, _, losses = most_violating(*both, measure_name(loss, "loss"))
     if n_dims[1] == 1:
         return before + 1, float(losses[0])

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score
-from sklearn.utils import check_consistent_length, column_or_1d, compute_class_weight
+from sklearn.utils import check_consistent_length, column_or_1d, compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -20,9 +20,8 @@ from .._progress import Progress, warn_caller
 from .._state import held, replace_fitted, validate_aside
 from .._threads import one_thread
 from .._types import Any, Array, ArrayLike, Column, Floats, Literal, Rows, Self
-from ..measures import Measure
+from ..measures import Measure, parse_measure
 from ..measures._base import measure_name
-from ..metrics import tie_aware_average_precision_score, tie_aware_ndcg_score
 from ._risks import GradedRisk, HingeRisk, RankingRisk
 from ._solver import Bundle, minimize
 
@@ -185,10 +184,6 @@ def _check_grades(y):
 
 
 _FLOATS = (np.float64, np.float32)
-_SCORES = {
-    "AP": tie_aware_average_precision_score,
-    "nDCG": tie_aware_ndcg_score,
-}
 
 
 @dataclass(eq=False, repr=False)
@@ -393,10 +388,7 @@ class RankingSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             groups = check_groups(groups, len(query))
             check_consistent_length(X, groups)
             query = np.unique(groups, return_inverse=True)[1]
-        balance = compute_class_weight(
-            self.class_weight, classes=classes, y=classes[target]
-        )
-        weight = balance[target]
+        weight = compute_sample_weight(self.class_weight, classes[target])
         ranks = loss != "zero_one"
         features = FeatureMatrix(X, not ranks and self.fit_intercept, ranks)
         if not ranks:
@@ -435,16 +427,9 @@ class RankingSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             }
 
         progress = Progress(self, X, y, self.max_iter, "iteration", fitted=fitted)
-        solution = minimize(
-            features,
-            risk,
-            self.C * len(y),
-            tangents,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            line_search=self.solver == "bundle",
-            progress=progress,
-        )
+        how = {"tol": self.tol, "max_iter": self.max_iter, "progress": progress}
+        how["line_search"] = self.solver == "bundle"
+        solution = minimize(features, risk, self.C * len(y), tangents, **how)
         # First, for it may be made an error
         if solution.gap > self.tol and not progress.is_over:
             warn_caller(
@@ -556,7 +541,7 @@ class RankingSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                     "Binarize grades of relevance as for fit."
                 )
         check_consistent_length(relevance, scores)
-        metric = _SCORES[loss]
+        metric = parse_measure(loss).score
         if groups is not None:
             return metric(relevance, scores, groups=groups)
         if self.n_queries_ > 1:

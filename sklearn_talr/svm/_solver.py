@@ -58,9 +58,8 @@ def minimize_on_simplex(gram, linear, total, start):
     scale = np.divide(1, norms, out=np.ones_like(norms), where=norms > 0)
     unit = gram * scale * scale[:, None]  # in z = x / scale, for accuracy
     unit[np.diag_indices_from(unit)] += _RIDGE
-    z = _descend(
-        unit, linear * scale, scale / scale.max(), total / scale.max(), start / scale
-    )
+    most = scale.max()
+    z = _descend(unit, linear * scale, scale / most, total / most, start / scale)
     x = z * scale
     return x * (total / x.sum())
 
@@ -145,9 +144,8 @@ class Bundle:
 
     def minimize(self, total):
         """Return the w that minimizes |w|^2/2 + total * bound, and that minimum or less."""
-        self._dual = minimize_on_simplex(
-            self._gram * total, self._offsets, 1.0, start=self._dual
-        )
+        gram = self._gram * total
+        self._dual = minimize_on_simplex(gram, self._offsets, 1.0, start=self._dual)
         self._idle = np.where(self._dual > 0, 0.0, self._idle + 1)
         w = np.zeros_like(self.best)
         for i in np.flatnonzero(self._dual):

@@ -48,10 +48,8 @@ def test_grades_below_0_do_not_count_nor_do_unjudged_pairs_that_are_ignored(by_i
     row, column = np.nonzero(stored)
     judgments = sp.csr_array((grades[row, column], (row, column)), shape=grades.shape)
     known = np.where(grades < 0, -1, grades)
-    for unjudged, expected in (
-        ("irrelevant", known),
-        ("ignored", np.where(stored, known, -1)),
-    ):
+    ignored = np.where(stored, known, -1)
+    for unjudged, expected in (("irrelevant", known), ("ignored", ignored)):
         affinity = JudgmentAffinity(unjudged=unjudged).fit(judgments)
         assert_array_equal(affinity.levels_, [0, 1, 2])
         if by_items:

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -41,9 +42,8 @@ SPARSE = [sp.csr_matrix, sp.coo_array]
 def test_label_affinity_is_one_for_equal_labels(y_query, y_database):
     flat = [np.asarray(y).ravel().tolist() for y in (y_query, y_database)]
     affinity = LabelAffinity()
-    assert_array_equal(
-        affinity(y_query, y_database), [[a == b for b in flat[1]] for a in flat[0]]
-    )
+    expected = [[a == b for b in flat[1]] for a in flat[0]]
+    assert_array_equal(affinity(y_query, y_database), expected)
     assert_array_equal(affinity.levels_, [0, 1])
     assert affinity.fit(y_query) is affinity
 
@@ -140,11 +140,7 @@ def test_affinities_between_two_selections(convert):
 
 @pytest.mark.parametrize(
     "duplicate",
-    [
-        copy.deepcopy,
-        lambda y: pickle.loads(pickle.dumps(y)),
-        lambda y: clone(y, safe=False),
-    ],
+    [copy.deepcopy, lambda y: pickle.loads(pickle.dumps(y)), partial(clone, safe=False)],
 )
 def test_copies_keep_the_matrix_and_understand_the_original(duplicate):
     for convert in (np.asarray, sp.csr_array):

@@ -48,9 +48,8 @@ class TestGroups:
     def test_share_something(self, seed):
         rng = np.random.default_rng(seed)
         indicators = (rng.uniform(size=(30, 8)) < 0.15).astype(int)
-        groups = similar_by(SharedLabelAffinity(), indicators).draw(
-            np.random.RandomState(0)
-        )
+        similar = similar_by(SharedLabelAffinity(), indicators)
+        groups = similar.draw(np.random.RandomState(0))
         for group in np.unique(groups):
             rows = indicators[groups == group]
             assert len(rows) == 1 or rows.all(axis=0).any()  # one label of all

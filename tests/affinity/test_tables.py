@@ -46,9 +46,8 @@ TYPES = ["Int64", "UInt8", "Float64", object]
 
 def same(affinity, y, plain):
     """Whether targets mean the same to an affinity."""
-    (one, targets), (other, others) = (
-        resolve_affinity(affinity, None, t) for t in (y, plain)
-    )
+    resolved = (resolve_affinity(affinity, None, t) for t in (y, plain))
+    (one, targets), (other, others) = resolved
     assert type(one) is type(other)
     one, other = one.fit_clone(targets), other.fit_clone(others)
     if isinstance(one, JudgmentAffinity):
@@ -65,9 +64,8 @@ def test_numbers_of_pandas_are_those_of_numpy(dtype):
     assert_array_equal(JudgmentAffinity().check_targets(frame).toarray(), LABELS)
     assert same("auto", FRAME["cat"].astype(bool).astype(dtype), LABELS[:, 0] > 0)
     counts = hamming_histogram(X > 0, X > 0, "auto", frame, frame).counts
-    assert_array_equal(
-        counts, hamming_histogram(X > 0, X > 0, "auto", LABELS, LABELS).counts
-    )
+    expected = hamming_histogram(X > 0, X > 0, "auto", LABELS, LABELS)
+    assert_array_equal(counts, expected.counts)
     if dtype == "boolean":
         return
     assert same("auto", pd.DataFrame(SQUARE).astype(dtype), SQUARE)
@@ -150,9 +148,8 @@ class TestNames:
 
 
 def masked(values):
-    return np.ma.masked_array(
-        values, np.arange(np.size(values)).reshape(np.shape(values)) == 1
-    )
+    places = np.arange(np.size(values)).reshape(np.shape(values))
+    return np.ma.masked_array(values, places == 1)
 
 
 CODES, ODD = X > 0, masked(X)
@@ -202,11 +199,8 @@ def test_masked_entries_are_refused_where_the_mask_would_be_lost(name, call):
 @pytest.mark.parametrize("missing", [None, np.nan, pd.NA, pd.NaT])
 def test_groups_that_are_missing_are_refused(missing):
     index = MaxSimNeighbors(ITQHasher(8))
-    for groups in (
-        ["a", "b", missing] * 20,
-        pd.Series(["a", missing, 3] * 20),
-        [missing] * 60,
-    ):
+    mixed = pd.Series(["a", missing, 3] * 20)
+    for groups in (["a", "b", missing] * 20, mixed, [missing] * 60):
         for call in (
             lambda groups: index.fit(X, groups=groups),
             lambda groups: maxsim_scores(X, CODES, groups=groups),

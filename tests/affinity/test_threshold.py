@@ -17,9 +17,8 @@ def test_thresholds_are_quantiles_of_pairwise_distances():
     X = np.random.default_rng(1).normal(size=(60, 5))
     affinity = ThresholdAffinity(quantiles=(0.3, 0.01, 0.1), levels=(1, 10, 2)).fit(X)
     distances = pdist(X)
-    assert_allclose(
-        affinity.thresholds_, np.quantile(distances, (0.3, 0.01, 0.1)), rtol=1e-12
-    )
+    expected = np.quantile(distances, (0.3, 0.01, 0.1))
+    assert_allclose(affinity.thresholds_, expected, rtol=1e-12)
     assert_array_equal(affinity.levels_, [0, 1, 2, 10])
     pairs = affinity(X, X)[np.triu_indices(60, k=1)]
     for quantile, level in [(0.3, 1), (0.1, 2), (0.01, 10)]:
@@ -174,11 +173,8 @@ def test_sets_are_graded_by_tanimoto_exactly():
 
 def test_packed_fingerprints_and_counts_are_refused_as_sets():
     affinity = ThresholdAffinity(metric="jaccard")
-    for wrong in (
-        [[3, 0], [0, 1]],
-        [[0.5, 1.0], [0.0, 1.0]],
-        sp.csr_array([[2.0, 0], [0, 1]]),
-    ):
+    sparse = sp.csr_array([[2.0, 0], [0, 1]])
+    for wrong in ([[3, 0], [0, 1]], [[0.5, 1.0], [0.0, 1.0]], sparse):
         with pytest.raises(ValueError, match=r"must hold 0 and 1 .*np.unpackbits"):
             affinity.fit(wrong)
     with pytest.raises(ValueError, match="Expected 2D array"):

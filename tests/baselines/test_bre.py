@@ -10,9 +10,8 @@ from sklearn_talr.hashing import LSHHasher
 
 def test_learns(digits, learned):
     X, y = digits[0][:1400], digits[1][:1400]
-    hasher = BREHasher(
-        16, subsample=300, n_anchors=20, max_iter=2, random_state=learned.seed
-    )
+    params = {"subsample": 300, "n_anchors": 20, "max_iter": 2}
+    hasher = BREHasher(16, random_state=learned.seed, **params)
     aps = [
         mean_ap(held_out_histogram(h, X, y, 900))
         for h in (LSHHasher(16, random_state=learned.seed), hasher)

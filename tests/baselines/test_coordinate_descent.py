@@ -41,9 +41,8 @@ def test_no_other_value_of_a_weight_is_better():
         between = (borders[1:] + borders[:-1]) / 2
         steps = [0, *between, borders[0] - 1, borders[-1] + 1]
         errors = [error_after(model, similarity, bit, column, step) for step in steps]
-        step = best_step(
-            model.activations[:, bit], column, model.codes[:, bit], model._wanted(bit)
-        )
+        activations, code = model.activations[:, bit], model.codes[:, bit]
+        step = best_step(activations, column, code, model._wanted(bit))
         error = error_after(model, similarity, bit, column, step)
         assert error == pytest.approx(min(errors))
         if error == errors[0]:

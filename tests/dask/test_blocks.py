@@ -108,9 +108,8 @@ def test_tables_add_up(rows):
         expected = count_in_memory(BITS[QUERIES], BITS, "auto", y[QUERIES], y)
         for database in (packed_blocks(BITS, rows), in_blocks(BITS, rows)):
             for y_database in (y, in_blocks(y, rows)):
-                found = hamming_histogram(
-                    BITS[QUERIES], database, "auto", y[QUERIES], y_database
-                )
+                sides = y[QUERIES], y_database
+                found = hamming_histogram(BITS[QUERIES], database, "auto", *sides)
                 assert_same_table(found, expected)
 
 
@@ -165,9 +164,8 @@ def test_all_oracles_count(affinity):
     }[affinity]
     expected = count_in_memory(BITS[QUERIES], BITS, oracle, y[QUERIES], y)
     database = in_blocks(BITS, rows)
-    assert_same_table(
-        hamming_histogram(BITS[QUERIES], database, oracle, y[QUERIES], y), expected
-    )
+    found = hamming_histogram(BITS[QUERIES], database, oracle, y[QUERIES], y)
+    assert_same_table(found, expected)
 
 
 def test_the_form_of_the_database_says_what_few_queries_hold():
@@ -231,9 +229,8 @@ def test_blocks_are_indexed_once():
 def test_codes_are_encoded_once_for_a_table():
     """Although in-memory targets need to know how many codes each block has."""
     computed = []
-    features = in_blocks(X, (30, 30)).map_blocks(
-        lambda block: computed.append(0) or block, meta=X[:0]
-    )
+    features = in_blocks(X, (30, 30))
+    features = features.map_blocks(lambda each: computed.append(0) or each, meta=X[:0])
     hasher = ITQHasher(N_BITS, random_state=0).fit(X)
     hamming_histogram(BITS[QUERIES], encode(hasher, features), "auto", LABELS[:7], LABELS)
     assert len(computed) == 2
@@ -302,9 +299,7 @@ def test_dask_frames_are_refused_by_name():
     pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
     features = in_blocks(X, (30, 30))
     labels = dd.from_pandas(pd.Series(LABELS), npartitions=2)
-    with pytest.raises(
-        TypeError, match=r"y must be a dask array, got Series.*lengths=True"
-    ):
+    with pytest.raises(TypeError, match=r"y must be a dask array, got Series.*lengths=T"):
         fit(Recorder(2), features, labels)
     with pytest.raises(TypeError, match="X must be a dask array, got DataFrame"):
         fit(Recorder(2), dd.from_pandas(pd.DataFrame(X), npartitions=2), LABELS)

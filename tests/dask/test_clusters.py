@@ -195,9 +195,5 @@ def test_ray_and_its_workers_that_die(tmp_path):
             codes = blocks_of(deadly(data, tmp_path / question.__name__))
             for _ in range(2):
                 assert_array_equal(question(codes), answer)
-    assert {path.name for path in tmp_path.iterdir()} == {
-        "encode",
-        "nearest",
-        "table",
-        "within",
-    }
+    found = {path.name for path in tmp_path.iterdir()}
+    assert found == {"encode", "nearest", "table", "within"}

@@ -28,7 +28,6 @@ def test_code_prints_the_output_below_it(code, output):
 
 def test_words_of_the_picture_are_those_of_the_script_that_draws_it():
     words = draw("landing.py")
-    alt = re.search(
-        r"!\[([^]]*)\]\(docs/_static/retrieval.png\)", README.read_text("utf-8")
-    )
+    text = README.read_text("utf-8")
+    alt = re.search(r"!\[([^]]*)\]\(docs/_static/retrieval.png\)", text)
     assert " ".join(alt[1].split()) == words

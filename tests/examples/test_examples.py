@@ -142,11 +142,7 @@ def test_two_processes_train_one_network(tmp_path):
     root = EXAMPLES.parent
     launch = "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"
     result = subprocess.run(
-        [
-            sys.executable,
-            *launch,
-            str(EXAMPLES / "beyond_hashing/train_on_several_devices.py"),
-        ],
+        [sys.executable, *launch, EXAMPLES / "beyond_hashing/train_on_several_devices.py"],
         cwd=tmp_path,
         env=os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(root)},
         capture_output=True,

@@ -194,9 +194,8 @@ def test_filters_find_the_nearest_of_the_items_that_pass(service):
     n_passed = set()
     for wanted in FILTERS:
         for query, found in enumerate(service.search(X[:3], 7, filter=wanted)):
-            kept = [
-                i for i, row in enumerate(places[query]) if passes(metadata(row), wanted)
-            ]
+            known = map(metadata, places[query])
+            kept = [i for i, of_row in enumerate(known) if passes(of_row, wanted)]
             n_passed.add(min(7, len(kept)))
             expected = places[query, kept[:7]].tolist()
             assert [item["metadata"]["row"] for item in found] == expected, wanted

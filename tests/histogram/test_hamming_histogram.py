@@ -96,9 +96,8 @@ def assert_counts(histogram, query_codes, codes, affinities, exclude_self=False)
     assert histogram.n_bits == n_bits
     assert histogram.counts.dtype == np.int64
     assert set(np.unique(affinities)) <= set(histogram.levels)
-    expected = reference.histogram(
-        distances, affinities, histogram.levels, n_bits + 1, exclude_self
-    )
+    columns = histogram.levels, n_bits + 1
+    expected = reference.histogram(distances, affinities, *columns, exclude_self)
     assert_array_equal(histogram.counts, expected)
 
 
@@ -118,9 +117,8 @@ def test_counts_equal_a_double_loop(name):
     split = slice(None, N_QUERIES), slice(N_QUERIES, None)
     query_codes, database_codes = (codes[rows] for rows in split)
     y_query, y_database = (y[rows] for rows in split)
-    histogram = hamming_histogram(
-        query_codes, database_codes, affinity, y_query, y_database
-    )
+    sides = query_codes, database_codes
+    histogram = hamming_histogram(*sides, affinity, y_query, y_database)
     assert_counts(histogram, query_codes, database_codes, affinities[split])
     codes[5] = codes[4]  # a twin at distance 0 is still another item
     histogram = hamming_histogram(codes, codes, affinity, y, y, exclude_self=True)
@@ -305,8 +303,6 @@ def test_codes_with_factors_are_refused():
     for side, codes in ("query_codes", (terms, bits)), ("database_codes", (bits, terms)):
         with pytest.raises(ValueError, match=rf"{side} .* factors .*PackedCodes\({side}"):
             hamming_histogram(*codes, "auto", [0, 1], [0, 1])
-    meant = [
-        PackedCodes(codes.data, codes.n_bits, codes.bitorder) for codes in (terms, bits)
-    ]
+    meant = [PackedCodes(each.data, each.n_bits, each.bitorder) for each in (terms, bits)]
     counted = hamming_histogram(*meant, "auto", [0, 1], [0, 1])
     assert_array_equal(counted.counts, [[[0, 1, 0], [1, 0, 0]]] * 2)

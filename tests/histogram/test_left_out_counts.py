@@ -39,9 +39,8 @@ def numbers(rng, n_query, n_items):
 
 
 def judgments(rng, n_query, n_items):
-    grades = rng.integers(-2, 3, (n_query, n_items)) * (
-        rng.random((n_query, n_items)) < 0.5
-    )
+    grades = rng.integers(-2, 3, (n_query, n_items))
+    grades *= rng.random(grades.shape) < 0.5
     return sp.csr_array(grades), np.arange(n_items)
 
 

@@ -45,10 +45,8 @@ def test_holms_adjustment(p_values):
 def test_benjamini_and_hochbergs_adjustment(p_values):
     """The least alpha at which a p-value is up to alpha times a rank that it has."""
     n, ordered = len(p_values), sorted(p_values)
-    wanted = [
-        min(p * n / rank for rank, p in enumerate(ordered, 1) if p >= own)
-        for own in p_values
-    ]
+    scaled = [(p, p * n / rank) for rank, p in enumerate(ordered, 1)]
+    wanted = [min(value for p, value in scaled if p >= own) for own in p_values]
     column = np.array([*p_values, np.nan])[:, None]
     assert_allclose(adjust_bh(column)[:-1, 0], np.minimum(wanted, 1))
     assert np.isnan(adjust_bh(column)[-1, 0])

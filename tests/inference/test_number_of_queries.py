@@ -28,9 +28,8 @@ def test_so_many_queries_see_the_difference_as_often_as_asked(difference, alpha,
 def test_without_spread_and_with_a_tiny_difference():
     assert n_queries_to_separate([0.2, 0.2, 0.2], 0.01) == 2
     n_queries = n_queries_to_separate(np.linspace(-1, 1, 30), 1e-5)
-    expected = (
-        stats.norm.isf([0.025, 0.2]).sum() * np.std(np.linspace(-1, 1, 30), ddof=1)
-    ) ** 2
+    spread = np.std(np.linspace(-1, 1, 30), ddof=1)
+    expected = (stats.norm.isf([0.025, 0.2]).sum() * spread) ** 2
     assert n_queries == pytest.approx(expected * 1e10, rel=0.001)
 
 

@@ -151,12 +151,10 @@ class TestWithoutKernel:
 class TestLayouts:
     @pytest.mark.parametrize("kernel", KERNELS)
     @pytest.mark.parametrize("n_components", [None, 25])
-    @pytest.mark.parametrize(
-        "form", [sp.csr_array, sp.csr_matrix, sp.csc_array, "long indices"]
-    )
+    @pytest.mark.parametrize("form", [sp.csr_array, sp.csr_matrix, sp.csc_array, "long"])
     def test_sparse_features(self, kernel, n_components, form, histograms):
         X, y = histograms
-        if form == "long indices":
+        if form == "long":
             S = sp.csr_array(X)
             S.indices, S.indptr = S.indices.astype(np.int64), S.indptr.astype(np.int64)
         else:
@@ -164,9 +162,8 @@ class TestLayouts:
         classifier = classifier_of(kernel, n_components=n_components)
         expected = classifier.fit_predict_proba(X, y), classifier.predict_proba(X)
         outputs = classifier.fit_predict_proba(S, y), classifier.predict_proba(S)
-        for found, dense in zip(
-            (*outputs, classifier.predict_proba(X)), (*expected, expected[1])
-        ):
+        outputs = *outputs, classifier.predict_proba(X)
+        for found, dense in zip(outputs, (*expected, expected[1])):
             assert_allclose(found, dense, rtol=0, atol=1e-5)
 
     @pytest.mark.parametrize("kernel", KERNELS)

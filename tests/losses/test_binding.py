@@ -105,9 +105,8 @@ def test_tie_aware_losses_are_the_tie_aware_module(name):
         assert hasher.loss_curve_ == pytest.approx([expected.item()], rel=1e-5)
         if not name.startswith("shared"):
             values = torch.from_numpy(affinities.astype(float))
-            torch.testing.assert_close(
-                loss(torch.tanh(3.0 * activations), values), expected
-            )
+            found = loss(torch.tanh(3.0 * activations), values)
+            torch.testing.assert_close(found, expected)
 
 
 @pytest.mark.parametrize("simplified", [False, True])

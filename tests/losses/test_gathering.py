@@ -115,9 +115,8 @@ def test_loss_and_gradient_are_those_of_the_joint_batch(measure, found):
             continue
         activations, targets, keywords = draw(kind, sizes, dtype)
         activations.requires_grad_()
-        expected = TieAwareLoss(**measure, **keywords)(
-            *arguments(kind, activations, targets)
-        )
+        loss = TieAwareLoss(**measure, **keywords)
+        expected = loss(*arguments(kind, activations, targets))
         expected.backward()
         assert activations.grad.abs().max() > 1e-3
         values, gradients = zip(*(rank["cases"][number] for rank in found))
@@ -170,9 +169,8 @@ def test_a_process_on_its_own_has_the_loss_of_before(tmp_path):
             assert torch.equal(gradient, other_gradient)
 
     assert_same(losses())
-    dist.init_process_group(
-        "gloo", init_method=f"file://{tmp_path}/store", rank=0, world_size=1
-    )
+    store = f"file://{tmp_path}/store"
+    dist.init_process_group("gloo", init_method=store, rank=0, world_size=1)
     try:
         assert_same(losses())
     finally:

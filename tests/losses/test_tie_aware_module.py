@@ -47,9 +47,8 @@ def test_queries_rank_a_database_of_their_own(kind):
         activations, targets, affinity = draw(kind)
         codes, y = bits(activations), targets.numpy()
         histogram = hamming_histogram(codes[:10], codes[10:], affinity, y[:10], y[10:])
-        loss = TieAwareLoss(measure)(
-            activations[:10], targets[:10], activations[10:], targets[10:]
-        )
+        sides = activations[:10], targets[:10], activations[10:], targets[10:]
+        loss = TieAwareLoss(measure)(*sides)
         assert loss.item() == pytest.approx(1 - np.nanmean(metric.of(histogram)), abs=1e-10)
 
 
@@ -137,12 +136,8 @@ def test_bad_parameters_are_refused():
 
 
 def test_targets_that_do_not_fit_are_refused():
-    for targets, database in [
-        ((6, 1, 1), None),
-        ((6,), (6, 2)),
-        ((6, 3), (6, 2)),
-        ((6,), "none"),
-    ]:
+    pairs = [((6, 1, 1), None), ((6,), (6, 2)), ((6, 3), (6, 2)), ((6,), "none")]
+    for targets, database in pairs:
         activations = torch.zeros(6, 4)
         rest = () if database is None else (activations,)
         if database not in (None, "none"):

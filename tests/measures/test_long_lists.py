@@ -31,9 +31,8 @@ def test_long_lists_equal_the_sum_over_ranks(largest_tie, share):
     n, p, histogram = long_list(largest_tie, share)
     for k in (None, 1, 1_000, 123_456):
         expected = reference.expected_average_precision_by_rank(n, p, k)
-        assert_allclose(
-            of_histogram("average_precision", histogram, k), [expected], rtol=1e-12
-        )
+        found = of_histogram("average_precision", histogram, k)
+        assert_allclose(found, [expected], rtol=1e-12)
         expected = reference.expected_dcg_by_rank(n, p, k)
         assert_allclose(of_histogram("dcg", histogram, k), [expected], rtol=1e-12)
         sizes = [p.sum(), (n - p).sum()]
@@ -70,9 +69,8 @@ def test_first_relevant_item_of_a_long_tie(t, p):
     for k in (1, 10, 5_000, 10**6, None):
         take = n if k is None else min(max(k - t, 0), n)
         expected = reference.expected_reciprocal_rank_by_place(n, p, t, take)
-        assert_allclose(
-            of_histogram("reciprocal_rank", histogram, k), [expected], rtol=1e-12
-        )
+        found = of_histogram("reciprocal_rank", histogram, k)
+        assert_allclose(found, [expected], rtol=1e-12)
         expected = 1 - dict(reference.hypergeometric(n, p, take)).get(0, 0)
         actual = of_histogram("hit_rate", histogram, k)
         assert_allclose(actual, [expected], rtol=1e-12, atol=1e-16)

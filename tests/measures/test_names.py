@@ -51,12 +51,8 @@ def test_objects_of_ir_measures():
         ir_measures.Rprec,
     ]
     names = [str(measure) for measure in parse_measures(given)[0]]
-    assert names == [
-        "AP(rel=2)@100",
-        'nDCG(dcg="exp-log2")@10',
-        "RBP(p=0.5,rel=1)",
-        "Rprec",
-    ]
+    expected = ["AP(rel=2)@100", 'nDCG(dcg="exp-log2")@10', "RBP(p=0.5,rel=1)", "Rprec"]
+    assert names == expected
     assert str(parse_measure(ir_measures.MRR @ 10)) == "RR@10"
 
 

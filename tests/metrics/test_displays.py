@@ -90,16 +90,12 @@ def test_intervals_hold_the_mean_range_of_each_method_and_length(metric, k):
     expected = [means(h, metric, k) for row in histograms.values() for h in row]
     measured = np.transpose([display.worst, display.expected, display.best])
     assert_allclose(measured, expected)
-    label = {"ndcg": 'nDCG(dcg="exp-log2")@5', "average_precision": "average precision"}[
-        metric
-    ]
+    label = "average precision" if k is None else 'nDCG(dcg="exp-log2")@5'
     assert display.ax_.get_xlabel() == f"{label}: worst, expected, best"
 
 
 def test_intervals_are_drawn_from_worst_to_best_with_a_dot_at_the_expected_value():
-    histograms = {
-        name: make_histogram(8, noise) for name, noise in [("a", 0.1), ("b", 0.3)]
-    }
+    histograms = {"a": make_histogram(8, 0.1), "b": make_histogram(8, 0.3)}
     display = TieBreakingDisplay.from_histogram(histograms)
     assert len(display.intervals_) == len(display.dots_) == 2
     for i in range(2):
@@ -249,9 +245,8 @@ def test_codes_histogram_and_hasher_give_the_same_picture(display_class, feature
 def test_name_is_that_of_the_hasher_unless_given(display_class, features):
     _, _, X_database, y_database = features
     pipeline = make_pipeline(StandardScaler(), ITQHasher(4, random_state=0))
-    search = GridSearchCV(
-        pipeline, {"itqhasher__n_bits": [4]}, scoring=make_retrieval_scorer(), cv=2
-    )
+    grid = {"itqhasher__n_bits": [4]}
+    search = GridSearchCV(pipeline, grid, scoring=make_retrieval_scorer(), cv=2)
     for estimator in (pipeline, search):
         estimator.fit(X_database, y_database)
         display = display_class.from_estimator(estimator, *features)

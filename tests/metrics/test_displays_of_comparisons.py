@@ -48,9 +48,8 @@ def test_rows_are_systems_by_their_means(compared):
 
 def test_tiers_have_a_knot_in_the_row_of_each_system(compared):
     display = TiersDisplay.from_comparison(compared, measure="nDCG@10")
-    tiers = [
-        [display.names[int(row)] for row in line.get_ydata()] for line in display.tiers_
-    ]
+    rows = [line.get_ydata().astype(int) for line in display.tiers_]
+    tiers = [[display.names[row] for row in of_tier] for of_tier in rows]
     assert tiers == compared.tiers["nDCG@10"]
     assert ["last"] in tiers
     places = [set(line.get_xdata()) for line in display.tiers_]
@@ -60,9 +59,8 @@ def test_tiers_have_a_knot_in_the_row_of_each_system(compared):
 
 
 def test_bars_are_differences_from_gain_to_loss(compared):
-    display = RunDifferencesDisplay.from_comparison(
-        compared, pair=("best", "middle"), measure="AP"
-    )
+    asked = {"pair": ("best", "middle"), "measure": "AP"}
+    display = RunDifferencesDisplay.from_comparison(compared, **asked)
     best, middle = compared.evaluations[1], compared.evaluations[0]
     difference = (best.expected - middle.expected)[:, 0]
     assert_allclose(display.difference, difference)

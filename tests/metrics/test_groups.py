@@ -17,18 +17,14 @@ def ragged_problem(seed, sizes):
     rng = np.random.default_rng(seed)
     n_items = sum(sizes)
     affinity = rng.integers(0, 4, n_items) * rng.binomial(1, 0.5, n_items)
-    return (
-        affinity,
-        rng.integers(-4, 5, n_items) / 2,
-        np.repeat(np.arange(len(sizes)), sizes),
-    )
+    groups = np.repeat(np.arange(len(sizes)), sizes)
+    return affinity, rng.integers(-4, 5, n_items) / 2, groups
 
 
 def one_by_one(score, affinity, scores, groups, **params):
     rows = [np.flatnonzero(groups == label) for label in np.unique(groups)]
-    return np.concatenate(
-        [score([affinity[r]], [scores[r]], average=False, **params) for r in rows]
-    )
+    how = {"average": False, **params}
+    return np.concatenate([score([affinity[r]], [scores[r]], **how) for r in rows])
 
 
 def padded(affinity, scores, groups):

@@ -37,9 +37,8 @@ def test_metrics_are_those_of_what_is_left_in_all_orders_of_ties(metric, params,
         assert_allclose(value, expected, rtol=1e-12)
     assert np.isnan(found[0])
     # Neither scores nor labels of what is left out change anything
-    others = np.where(
-        np.isnan(TRUE), rng.choice([NAN, np.inf, -np.inf, 9], TRUE.shape), SCORES
-    )
+    anything = rng.choice([NAN, np.inf, -np.inf, 9], TRUE.shape)
+    others = np.where(np.isnan(TRUE), anything, SCORES)
     assert_array_equal(SCORE_OF[metric](TRUE, others, **how), found)
     flat = TRUE.ravel(), others.ravel()
     queries = np.repeat(np.arange(len(TRUE)), TRUE.shape[1])
@@ -169,12 +168,10 @@ def test_reports_say_how_many_pairs_did_not_count_and_report_on_each_label():
     report = retrieval_report(*asked, **both, **options)
     table = hamming_histogram(*asked, **both)
     assert report["pairs_left_out"]["expected"] == 12 * 40 - table.n_items.sum()
-    assert "pairs_left_out" not in retrieval_report(
-        *codes, "auto", *(y + 1 for y in labels), **options
-    )
-    alone = retrieval_report(
-        *codes[:1] * 2, "auto", *(labels[0] + 1,) * 2, exclude_self=True
-    )
+    known = [y + 1 for y in labels]
+    assert "pairs_left_out" not in retrieval_report(*codes, "auto", *known, **options)
+    same = codes[0], codes[0], "auto", known[0], known[0]
+    alone = retrieval_report(*same, exclude_self=True)
     assert "pairs_left_out" not in alone.index
     frame = retrieval_report(*asked, **both, measures=measures, radius=1, by=by)
     of_dict = retrieval_report(*asked, **both, **options, by=by)
@@ -223,16 +220,14 @@ def test_scorers_and_indexes_leave_out_groups(query):
     split = X[:20], Y[:20], X[20:], Y[20:]
     groups = {"groups_query": GROUPS[:20], "groups_database": GROUPS[20:]}
     expected = AP.score(true[:20, 20:], score(hasher, X[:20], X[20:]))
-    against = make_retrieval_scorer(
-        query=query, database=split[2:], groups_database=GROUPS[20:]
-    )
+    items = {"database": split[2:], "groups_database": GROUPS[20:]}
+    against = make_retrieval_scorer(query=query, **items)
     assert_allclose(against(hasher, *split[:2], groups=GROUPS[:20]), expected)
     with pytest.raises(ValueError, match=r"groups_query is None.*scorer takes those of"):
         against(hasher, *split[:2])
     index = HashedNeighbors(hasher, query=query).fit(*split[2:])
-    report = metrics.retrieval_report_from_estimator(
-        hasher, *split, query=query, measures="AP", **groups
-    )
+    how = {"query": query, **groups}
+    report = metrics.retrieval_report_from_estimator(hasher, *split, measures="AP", **how)
     hasher_of_index = index.hasher_
     of_index = AP.score(true[:20, 20:], score(hasher_of_index, X[:20], X[20:]))
     assert_allclose(index.score(*split[:2], **groups), of_index)
@@ -241,9 +236,7 @@ def test_scorers_and_indexes_leave_out_groups(query):
     of_index = AP.score(true[:20][:, kept], score(hasher_of_index, X[:20], X[kept]))
     assert_allclose(index.score(*split[:2], **groups), of_index)
     assert_allclose(report.loc["AP", "expected"], expected)
-    display = metrics.RetrievalCurveDisplay.from_estimator(
-        hasher, *split, query=query, **groups
-    )
+    display = metrics.RetrievalCurveDisplay.from_estimator(hasher, *split, **how)
     assert display.k.max() == np.max((~np.isnan(true[:20, 20:])).sum(axis=1))
     with pytest.raises(ValueError, match="fit got no y"):
         HammingNeighbors().fit(hasher.encode(X)).score(hasher.encode(X), true, **groups)

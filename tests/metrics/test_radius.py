@@ -29,9 +29,8 @@ def lookups(draw):
     rng = np.random.default_rng(draw(st.integers(0, 999)))
     queries = rng.integers(0, 2, (n_queries, n_bits))
     database = rng.integers(0, 2, (n_items, n_bits))
-    affinities = rng.integers(0, 3, (n_queries, n_items)) * rng.integers(
-        0, 2, (n_queries, 1)
-    )
+    affinities = rng.integers(0, 3, (n_queries, n_items))
+    affinities *= rng.integers(0, 2, (n_queries, 1))
     return queries, database, affinities, draw(st.none() | st.integers(0, n_bits))
 
 
@@ -83,10 +82,8 @@ def test_metrics_equal_their_definitions(lookup):
     with_relevant = n_relevant > 0
     for zero_division, rows in [(nan, with_relevant), (0.0, slice(None))]:
         if len(precisions[rows]):
-            raap = [
-                np.mean(precisions[rows, : r + 1] / cost[: r + 1], axis=1)
-                for r in range(len(cost))
-            ]
+            ends = range(1, len(cost) + 1)
+            raap = [np.mean(precisions[rows, :r] / cost[:r], axis=1) for r in ends]
             ramap = radius_aware_map(histogram, radius, zero_division=zero_division)
             assert_allclose(ramap, np.mean(raap, axis=1), rtol=1e-13)
 

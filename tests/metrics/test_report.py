@@ -32,25 +32,12 @@ from sklearn_talr.metrics import (
     retrieval_report_from_estimator,
 )
 
-NAMES = [
-    "precision",
-    "recall",
-    "f1",
-    "average_precision",
-    "reciprocal_rank",
-    "hit_rate",
-    "dcg",
-    "ndcg",
-]
+NAMES = ["precision", "recall", "f1", "average_precision"]
+NAMES += ["reciprocal_rank", "hit_rate", "dcg", "ndcg"]
 ROWS = ["P", "R", "F1", "AP", "RR", "Success", 'DCG(dcg="exp-log2")']
 ROWS += ['nDCG(dcg="exp-log2")']
-LOOKUP = [
-    "radius_precision",
-    "radius_recall",
-    "radius_aware_map",
-    "empty_lookup_fraction",
-    "lookup_cost",
-]
+LOOKUP = ["radius_precision", "radius_recall", "radius_aware_map"]
+LOOKUP += ["empty_lookup_fraction", "lookup_cost"]
 COLUMNS = ["worst", "expected", "best"]
 
 
@@ -154,18 +141,13 @@ def test_hash_lookup():
 def test_sample_weight_repeats_queries():
     queries, database, affinity, y_query, y_database = random_sets(5)
     weight = np.arange(len(queries)) % 3
-    weighted = retrieval_report(
-        queries, database, affinity, y_query, y_database, radius=1, sample_weight=weight
-    )
+    sets = queries, database, affinity, y_query, y_database
+    weighted = retrieval_report(*sets, radius=1, sample_weight=weight)
     again = np.repeat(np.arange(len(queries)), weight)
-    repeated = retrieval_report(
-        queries[again], database, affinity, y_query[again], y_database, radius=1
-    )
-    assert_allclose(weighted, repeated, rtol=1e-13)
+    sides = queries[again], database, affinity, y_query[again], y_database
+    assert_allclose(weighted, retrieval_report(*sides, radius=1), rtol=1e-13)
     with pytest.raises(ValueError, match=r"(?i)sample.weight"):
-        retrieval_report(
-            queries, database, affinity, y_query, y_database, sample_weight=[1, 2]
-        )
+        retrieval_report(*sets, sample_weight=[1, 2])
 
 
 def test_nothing_relevant_at_all_gives_nan_and_one_warning_at_the_caller():
@@ -183,19 +165,11 @@ def test_nothing_relevant_at_all_gives_nan_and_one_warning_at_the_caller():
 def test_what_must_not_matter_does_not(seed):
     """Order of the database, order of the bits, flipped bits, packing."""
     rng = np.random.default_rng(seed)
-    queries, database, affinity, y_query, y_database = random_sets(seed)
-    expected = retrieval_report(
-        queries, database, affinity, y_query, y_database, measures=at(1, 9), radius=1
-    )
+    queries, database, affinity, y_query, y_database = sets = random_sets(seed)
+    how = {"measures": at(1, 9), "radius": 1}
+    expected = retrieval_report(*sets, **how)
     items, bits = rng.permutation(len(database)), rng.permutation(queries.shape[1])
     mask = rng.integers(0, 2, queries.shape[1])
-    actual = retrieval_report(
-        pack_codes(queries[:, bits] ^ mask),
-        (database[:, bits] ^ mask)[items],
-        affinity,
-        y_query,
-        y_database[items],
-        measures=at(1, 9),
-        radius=1,
-    )
+    codes = pack_codes(queries[:, bits] ^ mask), (database[:, bits] ^ mask)[items]
+    actual = retrieval_report(*codes, affinity, y_query, y_database[items], **how)
     pd.testing.assert_frame_equal(actual, expected, check_exact=True)

@@ -82,9 +82,8 @@ def test_score_is_computed_from_codes_of_the_given_samples(make_hasher):
 
 @each_hasher
 def test_a_pipeline_is_scored_by_the_codes_it_ends_in(make_hasher):
-    pipe = make_pipeline(StandardScaler(), PCA(3), make_hasher()).fit(
-        X[TRAIN], LABELS[TRAIN]
-    )
+    pipe = make_pipeline(StandardScaler(), PCA(3), make_hasher())
+    pipe.fit(X[TRAIN], LABELS[TRAIN])
     expected = score_among_themselves(pipe.transform(X[TEST]), same_label(TEST, TEST))
     actual = make_retrieval_scorer()(pipe, X[TEST], LABELS[TEST])
     assert_allclose(actual, expected, rtol=1e-12)
@@ -114,9 +113,8 @@ def test_without_y_distances_are_those_of_the_hashers_input():
     """Thresholds and distances both belong to the scaled features, not to X."""
     pipe = make_pipeline(StandardScaler(), talr(affinity=THRESHOLDS)).fit(X[TRAIN])
     scaled = StandardScaler().fit(X[TRAIN]).transform(X)
-    expected = score_among_themselves(
-        pipe.transform(X[TEST]), graded(scaled, TRAIN, TEST), "ndcg"
-    )
+    codes, grades = pipe.transform(X[TEST]), graded(scaled, TRAIN, TEST)
+    expected = score_among_themselves(codes, grades, "ndcg")
     actual = make_retrieval_scorer("nDCG")(pipe, X[TEST])
     assert_allclose(actual, expected, rtol=1e-12)
 
@@ -130,9 +128,8 @@ def test_without_y_and_without_thresholds_there_is_no_score():
 def test_a_fixed_database_is_ranked_whole():
     fitted = lsh().fit(X[TRAIN], LABELS[TRAIN])
     database = X[TRAIN], LABELS[TRAIN]
-    distances = reference.hamming_distances(
-        fitted.transform(X[TEST]), fitted.transform(X[TRAIN])
-    )
+    codes = fitted.transform(X[TEST]), fitted.transform(X[TRAIN])
+    distances = reference.hamming_distances(*codes)
     for k in (None, 7):
         expected = tie_aware_ndcg_score(same_label(TEST, TRAIN), -distances, k=k)
         scorer = make_retrieval_scorer(named("ndcg", k), database=database)
@@ -187,9 +184,8 @@ def test_a_scorer_takes_any_measure():
             expected = SCORES[metric](MATRIX, -distances, k=5, **options, **params)
             actual = scorer(fitted, X, PrecomputedAffinity(MATRIX))
             assert_allclose(actual, expected, rtol=1e-12, err_msg=f"{measure}, {options}")
-    skipped, counted = (
-        make_retrieval_scorer(zero_division=value)(fitted, X, y) for value in (np.nan, 0)
-    )
+    scorers = (make_retrieval_scorer(zero_division=value) for value in (np.nan, 0))
+    skipped, counted = (scorer(fitted, X, y) for scorer in scorers)
     assert_allclose(counted, skipped * (N_SAMPLES - 2) / N_SAMPLES, rtol=1e-12)
 
 

@@ -55,9 +55,8 @@ def test_a_pipeline_leaves_queries_as_they_are():
     steps.fit(X, J[:40].T.tocsr(), twoviews__X_query=Q[:40])
     scaled = StandardScaler().fit_transform(X)
     hasher = TwoViews().fit(scaled, J[:40].T.tocsr(), X_query=Q[:40])
-    of_steps, alone = (
-        make_retrieval_scorer("AP", database=(items, None)) for items in (X, scaled)
-    )
+    databases = (X, None), (scaled, None)
+    of_steps, alone = (make_retrieval_scorer("AP", database=each) for each in databases)
     assert of_steps(steps, Q[TEST], J[TEST]) == alone(hasher, Q[TEST], J[TEST])
 
 

@@ -20,10 +20,8 @@ def files(tmp_path):
     qrels, run = run_cases.random_run(0, n_queries=20, n_scores=60)
     _, other = run_cases.random_run(1, n_queries=20, n_scores=60)
     good = {
-        query: {
-            d: 100 * max(qrels[query].get(d, 0), 0) + place for place, d in enumerate(s)
-        }
-        for query, s in run.items()
+        q: {d: 100 * max(qrels[q].get(d, 0), 0) + place for place, d in enumerate(s)}
+        for q, s in run.items()
     }
     run_cases.write_qrels(tmp_path / "qrels", qrels)
     for name, each in (("a", run), ("b", other), ("good_run", good)):
@@ -33,9 +31,8 @@ def files(tmp_path):
 
 def compared(files, **options):
     qrels, *runs = files
-    return compare_runs(
-        *(evaluate_run(qrels, read_run(run), MEASURES) for run in runs), **options
-    )
+    evaluations = (evaluate_run(qrels, read_run(run), MEASURES) for run in runs)
+    return compare_runs(*evaluations, **options)
 
 
 def test_it_prints_the_tables(files, capsys):
@@ -61,9 +58,8 @@ def test_json_and_csv_hold_all_numbers(files, capsys):
     assert json.loads(capsys.readouterr().out) == wanted
     assert main(["compare", *files, "-m", *MEASURES, "--format", "csv"]) == 0
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
-    assert [
-        {key: str(value) for key, value in row.items()} for row in wanted["pairs"]
-    ] == rows
+    pairs = [{key: str(value) for key, value in row.items()} for row in wanted["pairs"]]
+    assert pairs == rows
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])

@@ -48,9 +48,8 @@ def of_values(*columns, width=0.0, names=None):
     names = names or [f"run {number}" for number in range(len(columns))]
     for name, column in zip(names, columns):
         values = np.array(column, dtype=float)[:, None]
-        yield RunEvaluation(
-            name, ["AP"], queries, values, values - width, values + width, values
-        )
+        columns = values, values - width, values + width, values
+        yield RunEvaluation(name, ["AP"], queries, *columns)
 
 
 def test_pairs_are_compared_by_expected_values_and_by_their_ranges(evaluated, compared):
@@ -75,9 +74,8 @@ def test_pairs_are_compared_by_expected_values_and_by_their_ranges(evaluated, co
 def test_p_values_are_those_of_the_paired_test(evaluated, test):
     comparison = compare_runs(*evaluated, test=test, adjust="holm", n_resamples=2000)
     for place, (i, j) in enumerate(PAIRS):
-        result = paired_test(
-            evaluated[i].expected, evaluated[j].expected, test=test, n_resamples=2000
-        )
+        sides = evaluated[i].expected, evaluated[j].expected
+        result = paired_test(*sides, test=test, n_resamples=2000)
         tolerance = 0.03 if test in ("randomization", "bootstrap") else 1e-9
         assert_allclose(comparison.p_value[place], result.p_value, atol=tolerance)
     assert_allclose(comparison.adjusted_p_value, adjust_holm(comparison.p_value))
@@ -143,9 +141,7 @@ def test_benjamini_and_hochberg_separates_no_fewer(evaluated):
         (3, 30, {"adjust": "max-t", "n_resamples": 100, "alpha": 0.001}, "=1000"),
     ],
 )
-def test_what_can_separate_nothing_says_so_and_what_could(
-    n_runs, n_queries, options, advice
-):
+def test_what_can_separate_nothing_says_what_could(n_runs, n_queries, options, advice):
     values = np.random.default_rng(0).uniform(size=(n_queries, 1)) + np.arange(n_runs)
     values += np.random.default_rng(1).uniform(size=values.shape)
     with pytest.warns(UserWarning, match=f"no pair can be separated.*{advice}") as caught:
@@ -171,11 +167,8 @@ def test_how_often_ties_decide():
     """AP of the tie is between 1/3 and 1, that of the others 1/2, 1/3 and 1."""
     qrels = {query: {"d": 1} for query in "abc"}
     tied = {query: {"d": 1.0, "e": 1.0, "f": 1.0} for query in "abc"}
-    other = {
-        "a": {"e": 2.0, "d": 1.0},
-        "b": {"e": 3.0, "f": 2.0, "d": 1.0},
-        "c": {"d": 2.0},
-    }
+    other = {"a": {"e": 2.0, "d": 1.0}, "b": {"e": 3.0, "f": 2.0, "d": 1.0}}
+    other["c"] = {"d": 2.0}
     evaluations = (evaluate_run(qrels, run, "AP") for run in (tied, other))
     comparison = compare_runs(*evaluations, test="t")
     assert comparison.undecided == 1 / 3
@@ -201,9 +194,8 @@ def test_a_separation_that_an_order_of_ties_would_undo_is_told():
     assert caught[0].filename == __file__
     assert loose.depends_on_ties
     assert loose.p_value == firm.p_value
-    assert str(loose).endswith(
-        "Separated, but not in every order of tied documents:\n* run 0 over run 1 by AP"
-    )
+    told = "Separated, but not in every order of tied documents:\n* run 0 over run 1 by AP"
+    assert str(loose).endswith(told)
     with pytest.warns(UserWarning, match=r"'run 1' is better than 'run 0'.*and 1 more"):
         undone = compare_runs(*of_values(worse, better, worse, width=0.2))
     assert undone.adverse_p_value[0] == undone.adverse_p_value[2] == 1  # another run leads
@@ -356,10 +348,8 @@ def test_it_prints_tiers_of_several_and_differences_of_two(evaluated, compared):
 
 def test_only_what_has_the_same_queries_and_measures_is_compared(evaluated):
     qrels, run = run_cases.random_run(0, n_queries=30, n_scores=60)
-    for other in (
-        evaluate_run(qrels, run, "AP"),
-        evaluate_run({"q0": qrels["q0"]}, run, MEASURES),
-    ):
+    few = {"q0": qrels["q0"]}
+    for other in (evaluate_run(qrels, run, "AP"), evaluate_run(few, run, MEASURES)):
         with pytest.raises(ValueError, match="same queries and measures"):
             compare_runs(evaluated[0], other)
     with pytest.raises(TypeError, match="what evaluate_run returns, got dict"):

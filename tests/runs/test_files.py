@@ -56,9 +56,7 @@ FORMS = {
     "crlf": lambda path, text: path.write_text(text.replace("\n", "\r\n"), newline=""),
     "tabs": lambda path, text: path.write_text(text.replace(" ", "\t")),
     "many blanks": lambda path, text: path.write_text(text.replace(" ", " \t  ")),
-    "blank lines": lambda path, text: path.write_text(
-        "\n\n" + text.replace("\n", "  \n\n")
-    ),
+    "blank lines": lambda path, text: path.write_text("\n" + text.replace("\n", " \n\n")),
     "no last newline": lambda path, text: path.write_text(text.rstrip("\n")),
     "gzip": lambda path, text: path.write_bytes(gzip.compress(text.encode())),
     "byte-order mark": lambda path, text: path.write_text(text, encoding="utf-8-sig"),
@@ -183,14 +181,8 @@ def test_any_bytes_are_read_by_the_definition_or_refused_with_their_line(n_lines
         (RUN + "q2 Q0 d2 3 １ mine\n", "line 4: score '１' is no finite"),  # noqa: RUF001
         (RUN + "q2 Q0 d2 3 1_000 mine\n", "line 4: score '1_000' is no finite number"),
         (RUN + "q2 Q0 d2 3 0x10 mine\n", "line 4: score '0x10' is no finite number"),
-        (
-            RUN + f"q2 Q0 {'d' * 1_025} 3 1.0 mine\n",
-            "line 4 has an identifier of 1025 bytes",
-        ),
-        (
-            RUN + "q2 Q0 " + "d" * 10**7 + " 3 1.0 mine\n",
-            "line 4 has more than 65536 bytes",
-        ),
+        (RUN + f"q2 Q0 {'d' * 1_025} 3 1.0 mine\n", "line 4 has an .* of 1025 bytes"),
+        (RUN + f"q2 Q0 {'d' * 10**7} 3 1.0 mine\n", "line 4 has more than 65536 bytes"),
         (RUN + "q" * 10**7, "line 4 has more than 65536 bytes"),
     ],
 )

@@ -46,15 +46,10 @@ def test_dicts_of_dicts():
 
 
 @pytest.mark.parametrize(
-    "columns",
-    [
-        ("query_id", "doc_id"),
-        ("query-id", "corpus-id"),
-        ("qid", "docno"),
-        ("q_id", "corpus_id"),
-    ],
+    "columns", ["query_id doc_id", "query-id corpus-id", "qid docno", "q_id corpus_id"]
 )
 def test_frames_and_records_by_the_names_of_their_columns(columns):
+    columns = columns.split()
     for value in ("relevance", "score", "label"):
         assert Qrels(frame(QRELS, *columns, value)).to_dict() == QRELS
         assert Qrels(records(QRELS, *columns, value)).to_dict() == QRELS
@@ -173,9 +168,7 @@ def test_bad_judgments_are_refused(grade):
 
 def test_of_two_columns_nobody_knows_which_counts():
     rows = pd.DataFrame({"qid": ["q"], "docno": ["d"], "score": [0.5], "label": [2]})
-    with pytest.raises(
-        ValueError, match="'score' and 'label' one counts: rename it to 're"
-    ):
+    with pytest.raises(ValueError, match="'score' and 'label' one counts: rename it to"):
         Qrels(rows)
     assert Qrels(rows.rename(columns={"label": "relevance"})).to_dict() == {"q": {"d": 2}}
     assert Run(rows).to_dict() == {"q": {"d": 0.5}}
@@ -184,7 +177,5 @@ def test_of_two_columns_nobody_knows_which_counts():
 def test_of_a_data_set_one_split_is_taken():
     splits = type("DatasetDict", (dict,), {"column_names": {"train": [], "test": []}})
     for form in (Qrels, Run, compare_scores):
-        with pytest.raises(
-            TypeError, match=r"one split .* train, test: pass data\['train'\]"
-        ):
+        with pytest.raises(TypeError, match=r"one split .* test: pass data\['train'\]"):
             form(splits())

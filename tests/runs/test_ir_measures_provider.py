@@ -69,9 +69,8 @@ def test_values_of_queries_from_records(problem):
     judged, found = frames(*problem)
     qrels = [ir_measures.Qrel(*row) for row in judged.itertuples(index=False)]
     run = (ir_measures.ScoredDoc(*row) for row in found.itertuples(index=False))
-    metrics = list(
-        ir_measures.iter_calc([ir_measures.AP, ir_measures.nDCG @ 5], qrels, run)
-    )
+    measures = [ir_measures.AP, ir_measures.nDCG @ 5]
+    metrics = list(ir_measures.iter_calc(measures, qrels, run))
     assert len(metrics) == 2 * 12
     for metric in metrics:
         row = result.queries.index(metric.query_id)

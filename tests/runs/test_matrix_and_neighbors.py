@@ -46,16 +46,8 @@ def test_random_judgments_come_back():
         (["d1", "d1", "d2"], None, "1 of the documents come more than once: 'd1'"),
         ([1, "1"], None, "1 of the documents come more than once: '1'"),
         (DOCUMENTS, ["q1", "q1"], "1 of the queries come more than once: 'q1'"),
-        (
-            DOCUMENTS,
-            ["q1", "z", "y"],
-            "2 of the queries have no judgments; leave them out: 'y', 'z'",
-        ),
-        (
-            ["d2"],
-            None,
-            "3 of the judged documents are not among documents; add them.*: 'd1', 'd3'",
-        ),
+        (DOCUMENTS, ["q1", "z", "y"], "2 of the queries have no .*; leave .*: 'y', 'z'"),
+        (["d2"], None, "3 of the judged documents are not among .*; add .*: 'd1', 'd3'"),
         ("d1", None, "documents must be a sequence of identifiers, got 'd1'"),
         (DOCUMENTS, "q1", "queries must be a sequence of identifiers, got 'q1'"),
         ([0.5], None, "documents and queries must be strings or integers, got 0.5"),
@@ -78,15 +70,12 @@ CODES, QUERIES = RNG.integers(0, 2, (12, 4)), RNG.integers(0, 2, (5, 4))
 WEIGHTS = RNG.normal(size=(5, 4)).astype(np.float32)
 ITEM_IDS, QUERY_IDS = [f"i{i}" for i in range(12)], [f"q{i}" for i in range(5)]
 GRADES = RNG.integers(0, 3, (5, 12))
-GRADED = {
-    q: {d: int(g) for d, g in zip(ITEM_IDS, row)} for q, row in zip(QUERY_IDS, GRADES)
-}
+GRADED = {q: dict(zip(ITEM_IDS, row)) for q, row in zip(QUERY_IDS, GRADES.tolist())}
 
 
 def test_a_run_of_a_ranking_is_evaluated_as_its_codes_are():
-    run = Run.from_neighbors(
-        *found_by(HammingNeighbors().fit(CODES), QUERIES), QUERY_IDS, ITEM_IDS, "ours"
-    )
+    found = found_by(HammingNeighbors().fit(CODES), QUERIES)
+    run = Run.from_neighbors(*found, QUERY_IDS, ITEM_IDS, "ours")
     assert run.name == "ours"
     result = evaluate_run(GRADED, run, ["AP", "RR", 'nDCG(dcg="exp-log2")@5'])
     histogram = hamming_histogram(QUERIES, CODES, JudgmentAffinity(), GRADES, np.arange(12))

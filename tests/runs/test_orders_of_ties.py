@@ -68,9 +68,8 @@ def test_intervals_of_an_evaluation():
         assert joint[measure][0] < low < high < joint[measure][1]
     strata = np.arange(25) % 3
     of_strata = result.confidence_interval(stratify=strata)
-    assert of_strata["AP"] == pytest.approx(
-        mean_interval(result.expected[:, 0], stratify=strata)
-    )
+    expected = mean_interval(result.expected[:, 0], stratify=strata)
+    assert of_strata["AP"] == pytest.approx(expected)
     with pytest.raises(ValueError, match=r"draw orders of them by evaluate_run"):
         evaluate_run(qrels, run).confidence_interval(ties=True)
     for option, value in (("confidence_level", 95), ("n_resamples", 0), ("ties", "yes")):

@@ -33,17 +33,8 @@ NAMES = {
     "Success@1": "success_1",
     "Success@10": "success_10",
 }
-ASKED = {
-    "map",
-    "map_cut.5,100",
-    "ndcg",
-    "ndcg_cut.10",
-    "P.5,20",
-    "recall.5,30",
-    "recip_rank",
-    "Rprec",
-    "success.1,10",
-}
+ASKED = {"map", "map_cut.5,100", "ndcg", "ndcg_cut.10", "P.5,20", "recall.5,30"}
+ASKED |= {"recip_rank", "Rprec", "success.1,10"}
 
 
 def trec_eval(qrels, run, rel=1):
@@ -96,9 +87,8 @@ def wide_runs(draw):
 @given(runs=st.lists(wide_runs(), min_size=1, max_size=3), data=st.data())
 def test_scores_that_32_bits_do_not_tell_apart_are_trec_evals_ties(runs, data):
     run = {f"q{i}": scores for i, scores in enumerate(runs)}
-    grades = st.dictionaries(
-        st.sampled_from([f"d{i}" for i in range(9)]), st.integers(0, 3)
-    )
+    documents = st.sampled_from([f"d{i}" for i in range(9)])
+    grades = st.dictionaries(documents, st.integers(0, 3))
     qrels = {query: {"d0": 1, **data.draw(grades)} for query in run}
     result = evaluate_run(qrels, run, list(NAMES))
     assert_allclose(result.trec_eval, trec_eval(qrels, run), rtol=0, atol=1e-9)
@@ -110,10 +100,8 @@ def calculated(ir_measures, provider, names, qrels, run):
     measures = [ir_measures.parse_measure(name) for name in names]
     judged = [ir_measures.Qrel(q, d, grade) for q, d, grade in triples(qrels)]
     found = [ir_measures.ScoredDoc(q, d, score) for q, d, score in triples(run)]
-    values = {}
-    for metric in ir_measures.providers.registry[provider].iter_calc(
-        measures, judged, found
-    ):
+    values, provider = {}, ir_measures.providers.registry[provider]
+    for metric in provider.iter_calc(measures, judged, found):
         values[metric.query_id, str(metric.measure)] = metric.value
     return np.array([[values[q, str(measure)] for measure in measures] for q in qrels])
 
@@ -127,12 +115,8 @@ def triples(nested):
     [
         ("cwl_eval", "cwl", ["RBP(rel=1)", "RBP(p=0.5,rel=2)", "RBP(p=0.95,rel=3)"], 1e-9),
         ("judged", "ir_measures", ["Judged@1", "Judged@10", "Judged@100", "Judged"], 1e-12),
-        (
-            "pytrec_eval",
-            "pytrec_eval",
-            ["Rprec(rel=2)", "AP(rel=3)@7", "Bpref", "Bpref(rel=2)"],
-            1e-9,
-        ),
+        ("pytrec_eval", "pytrec_eval", ["Rprec(rel=2)", "AP(rel=3)@7"], 1e-9),
+        ("pytrec_eval", "pytrec_eval", ["Bpref", "Bpref(rel=2)"], 1e-9),
         ("msmarco", "ir_measures", ["RR@3", "RR@10", "RR(rel=2)@20"], 1e-12),
         ("gdeval", "ir_measures", ["ERR@5", "ERR@20", "nDCG(dcg='exp-log2')@10"], 6e-6),
     ],

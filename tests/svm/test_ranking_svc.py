@@ -280,9 +280,8 @@ def test_sparse_single_precision_and_integers(loss, noisy):
     for convert in (sp.csr_matrix, sp.coo_array, lambda X: X.astype(int)):
         other = RankingSVC(loss, tol=1e-5).fit(convert(X), y)
         assert other.objective_ == pytest.approx(svc.objective_, rel=2e-5)
-        assert_allclose(
-            svc.decision_function(convert(X)), svc.decision_function(X), atol=1e-12
-        )
+        found = svc.decision_function(convert(X))
+        assert_allclose(found, svc.decision_function(X), atol=1e-12)
     single = RankingSVC(loss, tol=1e-5).fit(np.asfortranarray(X, dtype=np.float32), y)
     assert single.objective_ == pytest.approx(svc.objective_, rel=1e-4)
     assert single.coef_.dtype == np.float32
@@ -309,9 +308,8 @@ class TestThreshold:
         rng = np.random.default_rng(seed)
         scores, positive = rng.integers(5, size=n).astype(float), rng.random(n) < 0.5
         weight = rng.random(n)
-        errors = [
-            weight @ ((scores > threshold) != positive) for threshold in np.arange(-0.5, 5)
-        ]
+        limits = np.arange(-0.5, 5)
+        errors = [weight @ ((scores > limit) != positive) for limit in limits]
         chosen = best_threshold(scores, positive, weight)
         assert weight @ ((scores > chosen) != positive) == pytest.approx(min(errors))
 
