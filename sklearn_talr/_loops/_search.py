@@ -1,11 +1,9 @@
 """Compiled loops of search: what is near to queries, by Hamming distance and by weights.
 
 Codes come as *columns*, an array of shape (n_words, n_codes): each word of all codes side
-by side. *Terms* are a tuple of five arrays, see `arrays_of_terms`. Codes are compared tile
+by side. *Terms* are a tuple of five arrays, see `Terms` of `codes`. Codes are compared tile
 by tile, so that what is found out about them stays in the cache.
 """
-
-import math
 
 import numpy as np
 
@@ -19,8 +17,6 @@ _HITS = 32  # codes near to a query that are scored together
 _MORE = 32  # codes to find at least before the k best are looked for
 _SLACK = 2.0**-20  # share by which lines and terms are rounded up, more than float32 rounds
 _FAR = 1e18  # so large numbers, and so small ones, tell nothing
-_EPS = 2.0**-23  # of float32
-_LEAST = 2.0**-149  # the least number in float32
 
 
 @compiled
@@ -228,7 +224,7 @@ def weighted_scan(weights, columns, terms, as_costs, k, radius, whole):
                 if by_planes:
                     _write_planes(weights, start, as_costs, planes, reach)
                 else:
-                    _write_tables(weights, exact, *own, as_costs, tables, reach)
+                    _write_tables(exact, *own, tables, reach)
                 for lane in range(n_together):
                     _draw_line(reach, start, lane, lines)
             n_own, place, n_near = min(TILE, n_codes - first), np.int64(0), np.int64(0)
@@ -265,15 +261,15 @@ def _near(near, by_planes, first, place, n_own, n_queries):
     while place < n_own and n_hits < len(hits) - QUERIES:
         code, step, n_codes = first + place, 1, 1
         if are_many:
-            mask = queries_near(tables, columns, code, pairs, place, lines)
+            mask = queries_near(tables, columns, pairs, lines, code, place)
             mask &= np.uint32((np.int64(1) << n_queries) - 1)
         elif by_planes:
             step, n_codes = QUERIES, CODES
             mask = np.uint32((np.int64(1) << (n_own - place)) - 1)
             if n_own - place >= CODES:
-                mask = codes_near(planes, columns, code, pairs, place, lines)
+                mask = codes_near(planes, columns, pairs, lines, code, place)
         else:
-            mask = query_near(tables, columns, code, pairs, place, lines)
+            mask = query_near(tables, columns, pairs, lines, code, place)
         while mask:
             lowest = mask & (~mask + np.uint32(1))
             mask ^= lowest
@@ -392,28 +388,23 @@ def _write_pairs(terms, by_bytes, first, n_codes, pairs):
 
 
 @compiled
-def _write_tables(weights, exact, start, n_queries, as_costs, tables, reach):
+def _write_tables(exact, start, n_queries, tables, reach):
     """Write what values of bytes cost, of 65 535 steps that no code has more than."""
-    n_bytes, n_bits = len(tables), weights.shape[1]
-    of_words, scale = n_bits > 8 * n_bytes, 1.0 if as_costs else 2.0
+    n_bytes = len(tables)
     largest = np.zeros((n_queries, n_bytes + 1))  # and what turns scores to steps
     own = np.empty((n_queries, 256), dtype=np.uint16)
     for lane in range(n_queries):
         query, highest, total = start + lane, 0.0, 0.0
-        for byte in range(n_bytes if of_words else 0):
-            least = most = weights[query, 256 * byte]
-            for value in range(256 * byte, 256 * byte + 256):
-                weight = weights[query, value]
-                least = weight if weight < least else least
-                most = weight if weight > most else most
+        for byte in range(n_bytes):
+            entries = exact[query, byte]
+            least = most = entries[0]
+            for value in range(256):
+                entry = entries[value]
+                least = entry if entry < least else least
+                most = entry if entry > most else most
             largest[lane, byte] = most
             highest += most
-            total += np.float64(most) - least
-        for bit in range(0 if of_words else n_bits):
-            magnitude = np.float64(abs(weights[query, bit]))
-            largest[lane, bit // 8] += 0.0 if as_costs else magnitude
-            highest += 0.0 if as_costs else magnitude
-            total += scale * magnitude
+            total += most - least
         steps = largest[lane, n_bytes] = 65_535 / total if total > 0 else 0.0
         reach[query, 0], reach[query, 1] = highest * steps, total / 65_535
     for byte in range(n_bytes):
@@ -467,26 +458,12 @@ def _write_planes(weights, query, as_costs, planes, reach):
 
 @compiled
 def _score(hits, n_hits, start, how, scores):
-    """Write the scores of codes by queries, in one order of sums for all."""
+    """Write the scores of codes by queries."""
     exact, columns, terms = how
     given, factors, lengths, factor_table, length_table = terms
-    size, sums = columns.itemsize, np.empty(8)
     for hit in range(n_hits):
-        query, code, score = start + hits[hit] % QUERIES, hits[hit] // QUERIES, 0.0
-        for place in range(len(columns)):
-            word = np.uint64(columns[place, code])
-            for byte in range(size):
-                value = np.int64(word & np.uint64(255))
-                sums[byte] = exact[query, size * place + byte, value]
-                word >>= np.uint64(8)
-            if size == 8:
-                left, right = sums[0] + sums[1], sums[2] + sums[3]
-                left += sums[4] + sums[5]
-                right += sums[6] + sums[7]
-                score += left + right
-            else:
-                for byte in range(size):
-                    score += sums[byte]
+        query, code = start + hits[hit] % QUERIES, hits[hit] // QUERIES
+        _write_sums(exact[query], columns, code, scores[hit : hit + 1])
         factor, added = np.float32(1), np.float32(0)
         if given.shape[1]:
             factor, added = given[code, 0], given[code, 1] if given.shape[1] > 1 else added
@@ -494,29 +471,8 @@ def _score(hits, n_hits, start, how, scores):
             factor, added = length_table[lengths[code], 0], length_table[lengths[code], 1]
         if len(factors):
             factor *= factor_table[factors[code]]
-        score = score * factor + added
+        score = scores[hit] * factor + added
         scores[hit] = score if factor > 0 or given.shape[1] else -np.inf
-
-
-@compiled
-def exponent_of(most, largest):
-    """Power of two that tables are to be divided by, which rounds nothing.
-
-    `most` is the largest sum of entries of tables, and `largest` has the largest magnitudes
-    of a factor and of an addend. No score that is divided so is too large for float32.
-    """
-    factor, addend = largest
-    exponent = math.frexp(most * max(factor, 1.0) + addend)[1]
-    return max(exponent, -120)  # so that what addends are multiplied by is finite
-
-
-@compiled
-def margin_of(most, unit, n_bytes, largest):
-    """Twice the largest error of a score in float32, if tables are multiplied by a unit."""
-    factor, addend = largest
-    # A sum is rounded once for each byte, and its entries and terms are rounded.
-    error = _EPS * unit * (most * factor + addend) + max(factor, 1.0) * _LEAST
-    return 2 * (n_bytes + 8) * error
 
 
 @compiled
@@ -572,14 +528,17 @@ def write_table(weights, as_costs, table):
 
 
 @compiled
-def write_scores(tables, columns, terms, scores):
-    """Write the scores of all codes by all queries, in the precision of the tables."""
-    unit = scores.dtype.type(1)
+def write_scores(tables, columns, pairs, scores):
+    """Write the scores of all codes by all queries, in the precision of the tables.
+
+    `pairs` are the factors and addends of the codes, shape (n_codes, 2).
+    """
     for first in range(0, columns.shape[1], TILE):
         for query in range(len(tables)):
             part = scores[query, first : first + TILE]
             _write_sums(tables[query], columns, first, part)
-            _apply_terms(terms, unit, first, part)
+            for code in range(len(part)):
+                part[code] = part[code] * pairs[first + code, 0] + pairs[first + code, 1]
 
 
 @compiled
@@ -604,34 +563,6 @@ def _write_sums(tables, columns, first, sums):
                 entries = tables[size * place + byte]
                 for code in range(len(sums)):
                     sums[code] += entries[(column[code] >> (8 * byte)) & 255]
-
-
-@compiled
-def _apply_terms(terms, unit, first, scores):
-    """Multiply sums by the factors of their codes, and add the addends.
-
-    Codes of rows without a direction, whose bytes stand for a factor of 0, come last.
-    """
-    given, factors, lengths, factor_table, length_table = terms
-    if given.shape[1] > 0:
-        for code in range(len(scores)):
-            scores[code] *= given[first + code, 0]
-        if given.shape[1] > 1:
-            for code in range(len(scores)):
-                scores[code] += given[first + code, 1] * unit
-        return
-    if len(lengths):
-        for code in range(len(scores)):
-            of_length = length_table[lengths[first + code]]
-            factor = of_length[0]
-            if len(factors):
-                factor *= factor_table[factors[first + code]]
-            score = scores[code] * factor + of_length[1] * unit
-            scores[code] = score if factor > 0 else -np.inf
-    elif len(factors):
-        for code in range(len(scores)):
-            factor = factor_table[factors[first + code]]
-            scores[code] = scores[code] * factor if factor > 0 else -np.inf
 
 
 @compiled
