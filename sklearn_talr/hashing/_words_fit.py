@@ -134,22 +134,36 @@ def _fit_axes(frame, rows, n_bits, rng):
 def improve_bits(frame, rows, signs, before, alpha, max_iter, n_jobs, progress):
     """The model of single bits after some alternations.
 
-    `before` are moments of earlier rows, or None. Progress is told of each alternation.
+    `before` are moments of earlier rows, or None.
     """
 
     def solve(part):
         moments = Moments.of(signs[part], rows[part], before)
         return Model.of_bits(frame, moments.vectors(alpha), moments)
 
+    def improve():
+        vectors = Moments.of(signs, rows, before).vectors(alpha)
+        gram = vectors @ vectors.T
+
+        def of_part(part):
+            return improve_signs(rows[part], vectors, gram, signs[part], 0, _SWEEPS)
+
+        return sum(in_threads(of_part, rows, n_jobs)) / signs.size
+
     # The best vectors of any signs: an interrupt may come while some are being improved.
+    return _alternate(rows, solve, improve, max_iter, progress)
+
+
+def _alternate(rows, solve, improve, max_iter, progress):
+    """The model after some alternations, of which progress is told.
+
+    `improve` returns the share of the code that it has changed, and `solve` is that of
+    `_finished`.
+    """
     progress.state = model = partial(_finished, rows, solve)
-    moments = Moments.of(signs, rows, before)
     with progress:
         for _ in progress.over(range(max_iter)):
-            vectors = moments.vectors(alpha)
-            improve = partial(_improve_signs, rows, signs, vectors, vectors @ vectors.T)
-            share = sum(in_threads(improve, rows, n_jobs)) / signs.size
-            moments = Moments.of(signs, rows, before)
+            share = improve()
             progress.told = f"{share:.2%} of the code changed"
             if not share:
                 break
@@ -175,10 +189,6 @@ def _n_held_out(rows):
     return min(_MOST_HELD_OUT, int(_SHARE_HELD_OUT * len(rows)))
 
 
-def _improve_signs(rows, signs, vectors, gram, part):
-    return improve_signs(rows[part], vectors, gram, signs[part], 0, _SWEEPS)
-
-
 def fit_words(frame, rows, n_words, alpha, max_iter, n_jobs, rng, progress):
     """The model of words of eight bits for rows in random order."""
     codebooks = _residual_codebooks(rows[:_ROWS_TO_START_FROM], n_words, rng)
@@ -192,13 +202,12 @@ def fit_words(frame, rows, n_words, alpha, max_iter, n_jobs, rng, progress):
         of_part = codebooks if is_all else _best_codebooks(rows[part], words[part], alpha)
         return Model.of_words(frame, of_part)
 
-    progress.state = model = partial(_finished, rows, solve)
-    with progress:
-        for _ in progress.over(range(max_iter)):
-            share = _improve_words(rows, words, codebooks, n_jobs) / words.size
-            codebooks = _best_codebooks(rows, words, alpha)
-            progress.told = f"{share:.2%} of the code changed"
-    return model()
+    def improve():
+        share = _improve_words(rows, words, codebooks, n_jobs) / words.size
+        codebooks[:] = _best_codebooks(rows, words, alpha)
+        return share
+
+    return _alternate(rows, solve, improve, max_iter, progress)
 
 
 def _improve_words(rows, words, codebooks, n_jobs, n_rounds=_ROUNDS, *, anew=False):
