@@ -224,7 +224,7 @@ def weighted_scan(weights, columns, terms, as_costs, k, radius, whole):
                 if by_planes:
                     _write_planes(weights, start, as_costs, planes, reach)
                 else:
-                    _write_tables(exact, *own, tables, reach)
+                    _write_tables(weights, exact, *own, as_costs, tables, reach)
                 for lane in range(n_together):
                     _draw_line(reach, start, lane, lines)
             n_own, place, n_near = min(TILE, n_codes - first), np.int64(0), np.int64(0)
@@ -388,23 +388,28 @@ def _write_pairs(terms, by_bytes, first, n_codes, pairs):
 
 
 @compiled
-def _write_tables(exact, start, n_queries, tables, reach):
+def _write_tables(weights, exact, start, n_queries, as_costs, tables, reach):
     """Write what values of bytes cost, of 65 535 steps that no code has more than."""
-    n_bytes = len(tables)
+    n_bytes, n_bits = len(tables), weights.shape[1]
+    of_words, scale = n_bits > 8 * n_bytes, 1.0 if as_costs else 2.0
     largest = np.zeros((n_queries, n_bytes + 1))  # and what turns scores to steps
     own = np.empty((n_queries, 256), dtype=np.uint16)
     for lane in range(n_queries):
         query, highest, total = start + lane, 0.0, 0.0
-        for byte in range(n_bytes):
-            entries = exact[query, byte]
-            least = most = entries[0]
-            for value in range(256):
-                entry = entries[value]
-                least = entry if entry < least else least
-                most = entry if entry > most else most
+        for byte in range(n_bytes if of_words else 0):
+            least = most = weights[query, 256 * byte]
+            for value in range(256 * byte, 256 * byte + 256):
+                weight = weights[query, value]
+                least = weight if weight < least else least
+                most = weight if weight > most else most
             largest[lane, byte] = most
             highest += most
-            total += most - least
+            total += np.float64(most) - least
+        for bit in range(0 if of_words else n_bits):
+            magnitude = np.float64(abs(weights[query, bit]))
+            largest[lane, bit // 8] += 0.0 if as_costs else magnitude
+            highest += 0.0 if as_costs else magnitude
+            total += scale * magnitude
         steps = largest[lane, n_bytes] = 65_535 / total if total > 0 else 0.0
         reach[query, 0], reach[query, 1] = highest * steps, total / 65_535
     for byte in range(n_bytes):
@@ -458,12 +463,26 @@ def _write_planes(weights, query, as_costs, planes, reach):
 
 @compiled
 def _score(hits, n_hits, start, how, scores):
-    """Write the scores of codes by queries."""
+    """Write the scores of codes by queries, in one order of sums for all."""
     exact, columns, terms = how
     given, factors, lengths, factor_table, length_table = terms
+    size, sums = columns.itemsize, np.empty(8)
     for hit in range(n_hits):
-        query, code = start + hits[hit] % QUERIES, hits[hit] // QUERIES
-        _write_sums(exact[query], columns, code, scores[hit : hit + 1])
+        query, code, score = start + hits[hit] % QUERIES, hits[hit] // QUERIES, 0.0
+        for place in range(len(columns)):
+            word = np.uint64(columns[place, code])
+            for byte in range(size):
+                value = np.int64(word & np.uint64(255))
+                sums[byte] = exact[query, size * place + byte, value]
+                word >>= np.uint64(8)
+            if size == 8:
+                left, right = sums[0] + sums[1], sums[2] + sums[3]
+                left += sums[4] + sums[5]
+                right += sums[6] + sums[7]
+                score += left + right
+            else:
+                for byte in range(size):
+                    score += sums[byte]
         factor, added = np.float32(1), np.float32(0)
         if given.shape[1]:
             factor, added = given[code, 0], given[code, 1] if given.shape[1] > 1 else added
@@ -471,7 +490,7 @@ def _score(hits, n_hits, start, how, scores):
             factor, added = length_table[lengths[code], 0], length_table[lengths[code], 1]
         if len(factors):
             factor *= factor_table[factors[code]]
-        score = scores[hit] * factor + added
+        score = score * factor + added
         scores[hit] = score if factor > 0 or given.shape[1] else -np.inf
 
 
