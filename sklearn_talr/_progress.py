@@ -26,8 +26,8 @@ class Progress:
     """Tells callbacks how far the fit of an estimator is, and prints it under `verbose`.
 
     Tasks stand in the block of a ``with`` statement. Ctrl-C ends that block with a warning,
-    and what the tasks done have led to is kept. Before the first is done, or where there is
-    no estimator to be told of, the interrupt is passed on.
+    and what the tasks done have led to is kept. Before `n_least` are done, or where there
+    is no estimator to be told of, the interrupt is passed on.
 
     Parameters
     ----------
@@ -61,8 +61,8 @@ class Progress:
     kept : str
         What an interrupt keeps, for the warning.
 
-    n_done : int
-        Number of tasks done.
+    n_done, n_least : int
+        Number of tasks done, and that from which on an interrupt keeps anything.
 
     is_over : bool
         Whether a callback or an interrupt wants no more tasks.
@@ -83,7 +83,7 @@ class Progress:
         self._estimator, self._data, self._fitted = estimator, {"X": X, "y": y}, fitted
         self._n_tasks, self._name = n_tasks, name
         self.state, self.told, self.kept = state, "done", "what these have led to"
-        self.n_done, self.is_over, self._is_open = 0, False, False
+        self.n_done, self.n_least, self.is_over, self._is_open = 0, 1, False, False
         self._fit = self._task = None
         if hasattr(estimator, "_init_callback_context"):
             n_most = None if n_tasks is None else n_tasks + n_fits
@@ -168,7 +168,8 @@ class Progress:
     def __exit__(self, kind, error, traceback):
         if kind is None and self._is_open:  # the loop has been left by a break
             self.end()
-        if kind is not KeyboardInterrupt or not self.n_done or self._estimator is None:
+        is_kept = self.n_done >= self.n_least and self._estimator is not None
+        if kind is not KeyboardInterrupt or not is_kept:
             return False
         self.is_over = True
         self.break_off()

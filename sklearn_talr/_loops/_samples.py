@@ -36,7 +36,9 @@ def moderated_statistics(sums, first, second, weights, added, statistic):
             of_stratum = sums[stratum]
             one, other = of_stratum[first[pair]], of_stratum[second[pair]]
             _add_stratum(one, other, weights[stratum], total, statistic[pair])
-        _moderate(total, added, statistic[pair])
+        variance = statistic[pair]
+        for s in range(len(total)):
+            variance[s] = abs(total[s]) / (np.sqrt(max(variance[s], _ZERO)) + added)
 
 
 @compiled
@@ -46,12 +48,6 @@ def _add_stratum(first, second, weight, total, squares):
         difference = first[s] - second[s]
         total[s] += difference
         squares[s] -= weight * difference * difference
-
-
-@compiled
-def _moderate(total, added, variance):
-    for s in range(len(total)):
-        variance[s] = abs(total[s]) / (np.sqrt(max(variance[s], _ZERO)) + added)
 
 
 @compiled
@@ -78,20 +74,10 @@ def count_reached(statistic, needed, ends, largest, n_reached):
     n_seen = 0
     for pair in range(len(statistic)):
         for seen in range(n_seen, ends[pair]):
-            _raise(largest, statistic[seen])
-        n_seen = ends[pair]
-        n_reached[pair] += _count(largest, needed[pair])
-
-
-@compiled
-def _raise(largest, values):
-    for s in range(len(largest)):
-        largest[s] = max(largest[s], values[s])
-
-
-@compiled
-def _count(values, least):
-    n = 0
-    for s in range(len(values)):
-        n += values[s] >= least
-    return n
+            values = statistic[seen]
+            for s in range(len(largest)):
+                largest[s] = max(largest[s], values[s])
+        n_seen, n, least = ends[pair], 0, needed[pair]
+        for s in range(len(largest)):
+            n += largest[s] >= least
+        n_reached[pair] += n

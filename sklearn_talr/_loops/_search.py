@@ -1,11 +1,9 @@
 """Compiled loops of search: what is near to queries, by Hamming distance and by weights.
 
 Codes come as *columns*, an array of shape (n_words, n_codes): each word of all codes side
-by side. *Terms* are a tuple of five arrays, see `arrays_of_terms`. Codes are compared tile
+by side. *Terms* are a tuple of five arrays, see `Terms` of `codes`. Codes are compared tile
 by tile, so that what is found out about them stays in the cache.
 """
-
-import math
 
 import numpy as np
 
@@ -19,8 +17,6 @@ _HITS = 32  # codes near to a query that are scored together
 _MORE = 32  # codes to find at least before the k best are looked for
 _SLACK = 2.0**-20  # share by which lines and terms are rounded up, more than float32 rounds
 _FAR = 1e18  # so large numbers, and so small ones, tell nothing
-_EPS = 2.0**-23  # of float32
-_LEAST = 2.0**-149  # the least number in float32
 
 
 @compiled
@@ -265,15 +261,15 @@ def _near(near, by_planes, first, place, n_own, n_queries):
     while place < n_own and n_hits < len(hits) - QUERIES:
         code, step, n_codes = first + place, 1, 1
         if are_many:
-            mask = queries_near(tables, columns, code, pairs, place, lines)
+            mask = queries_near(tables, columns, pairs, lines, code, place)
             mask &= np.uint32((np.int64(1) << n_queries) - 1)
         elif by_planes:
             step, n_codes = QUERIES, CODES
             mask = np.uint32((np.int64(1) << (n_own - place)) - 1)
             if n_own - place >= CODES:
-                mask = codes_near(planes, columns, code, pairs, place, lines)
+                mask = codes_near(planes, columns, pairs, lines, code, place)
         else:
-            mask = query_near(tables, columns, code, pairs, place, lines)
+            mask = query_near(tables, columns, pairs, lines, code, place)
         while mask:
             lowest = mask & (~mask + np.uint32(1))
             mask ^= lowest
@@ -499,27 +495,6 @@ def _score(hits, n_hits, start, how, scores):
 
 
 @compiled
-def exponent_of(most, largest):
-    """Power of two that tables are to be divided by, which rounds nothing.
-
-    `most` is the largest sum of entries of tables, and `largest` has the largest magnitudes
-    of a factor and of an addend. No score that is divided so is too large for float32.
-    """
-    factor, addend = largest
-    exponent = math.frexp(most * max(factor, 1.0) + addend)[1]
-    return max(exponent, -120)  # so that what addends are multiplied by is finite
-
-
-@compiled
-def margin_of(most, unit, n_bytes, largest):
-    """Twice the largest error of a score in float32, if tables are multiplied by a unit."""
-    factor, addend = largest
-    # A sum is rounded once for each byte, and its entries and terms are rounded.
-    error = _EPS * unit * (most * factor + addend) + max(factor, 1.0) * _LEAST
-    return 2 * (n_bytes + 8) * error
-
-
-@compiled
 def _nth(values, row, count, place):
     """The value of a row that has a place among its first in ascending order.
 
@@ -572,14 +547,17 @@ def write_table(weights, as_costs, table):
 
 
 @compiled
-def write_scores(tables, columns, terms, scores):
-    """Write the scores of all codes by all queries, in the precision of the tables."""
-    unit = scores.dtype.type(1)
+def write_scores(tables, columns, pairs, scores):
+    """Write the scores of all codes by all queries, in the precision of the tables.
+
+    `pairs` are the factors and addends of the codes, shape (n_codes, 2).
+    """
     for first in range(0, columns.shape[1], TILE):
         for query in range(len(tables)):
             part = scores[query, first : first + TILE]
             _write_sums(tables[query], columns, first, part)
-            _apply_terms(terms, unit, first, part)
+            for code in range(len(part)):
+                part[code] = part[code] * pairs[first + code, 0] + pairs[first + code, 1]
 
 
 @compiled
@@ -604,34 +582,6 @@ def _write_sums(tables, columns, first, sums):
                 entries = tables[size * place + byte]
                 for code in range(len(sums)):
                     sums[code] += entries[(column[code] >> (8 * byte)) & 255]
-
-
-@compiled
-def _apply_terms(terms, unit, first, scores):
-    """Multiply sums by the factors of their codes, and add the addends.
-
-    Codes of rows without a direction, whose bytes stand for a factor of 0, come last.
-    """
-    given, factors, lengths, factor_table, length_table = terms
-    if given.shape[1] > 0:
-        for code in range(len(scores)):
-            scores[code] *= given[first + code, 0]
-        if given.shape[1] > 1:
-            for code in range(len(scores)):
-                scores[code] += given[first + code, 1] * unit
-        return
-    if len(lengths):
-        for code in range(len(scores)):
-            of_length = length_table[lengths[first + code]]
-            factor = of_length[0]
-            if len(factors):
-                factor *= factor_table[factors[first + code]]
-            score = scores[code] * factor + of_length[1] * unit
-            scores[code] = score if factor > 0 else -np.inf
-    elif len(factors):
-        for code in range(len(scores)):
-            factor = factor_table[factors[first + code]]
-            scores[code] = scores[code] * factor if factor > 0 else -np.inf
 
 
 @compiled

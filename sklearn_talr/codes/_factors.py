@@ -61,20 +61,21 @@ class Terms(NamedTuple):
         """Factors, and addends, as a float32 array of shape (n_codes, n_terms), or None."""
         if self.given.shape[1]:
             return self.given
-        factors = self.factor_table[self.factors]
+        factors = self.factor_table.take(self.factors)
         if not len(self.length_table):
             return factors[:, None] if len(self.factor_table) else None
-        values = self.length_table[self.lengths]
+        values = self.length_table.take(self.lengths, axis=0)
         if len(self.factor_table):
             values[:, 0] *= factors
         return values
 
     def pairs(self, n_codes):
         """A factor and an addend for each of `n_codes`, 1 and 0 where there are none."""
-        pairs, values = np.tile(np.float32([1, 0]), (n_codes, 1)), self.values
+        pairs, values = np.zeros((n_codes, 2), dtype=np.float32), self.values
+        pairs[:, 0] = 1
         if values is not None:
             pairs[:, : values.shape[1]] = values
-        if not self.given.shape[1]:
+        if len(self.factors) or len(self.lengths):
             pairs[pairs[:, 0] == 0, 1] = -np.inf  # those come last
         return pairs
 

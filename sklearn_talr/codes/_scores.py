@@ -91,6 +91,7 @@ def read_groups(groups, n_rows, input_name="groups"):
 _CODES_PER_BLOCK = 8_192
 _TOKENS_PER_BLOCK = 128  # of queries, whose tables are looked up side by side
 _DOCUMENTS_PER_PART = 2**10  # that one thread takes at once
+_EPS, _LEAST = 2.0**-23, 2.0**-149  # of float32: rounding, and the least number
 
 
 @validated(
@@ -152,12 +153,13 @@ def weighted_scores(
     weights = as_weights(query_weights)
     packed = as_packed(database_codes, input_name="database_codes")
     tables = fixed(tables_of(weights, packed.n_bits))
+    pairs = fixed(packed._terms.pairs(len(packed)))
     scores = np.empty((len(weights), len(packed)), dtype=np.float32)
 
     def score(codes):
-        part, terms = packed.data[codes], arrays_of_terms(packed._terms.rows(codes))
-        of_part = np.empty((len(weights), len(part)), dtype=np.float32)
-        write_scores(tables, columns_of(part), terms, of_part)
+        columns = columns_of(packed.data[codes])
+        of_part = np.empty((len(weights), columns.shape[1]), dtype=np.float32)
+        write_scores(tables, columns, pairs[codes], of_part)
         scores[:, codes] = of_part
 
     list(map_in_threads(score, slices(len(packed), _CODES_PER_BLOCK), n_jobs))
@@ -356,11 +358,6 @@ def fixed(array):
     return view
 
 
-def arrays_of_terms(terms):
-    """Terms as compiled loops take them."""
-    return tuple(map(fixed, terms))
-
-
 class TokenSets(NamedTuple):
     """Codes of tokens, those of each document side by side.
 
@@ -418,9 +415,8 @@ def token_blocks(weights, numbers, documents):
 
     `numbers` are those of the queries of the tokens.
     """
-    from .._loops._search import exponent_of, margin_of
-
-    n_bits, largest = documents.packed.n_bits, documents.packed._terms.largest()
+    n_bits, (factor, addend) = documents.packed.n_bits, documents.packed._terms.largest()
+    at_least_1 = max(factor, 1.0)
     order = np.argsort(numbers, kind="stable")
     starts = np.concatenate(([0], np.cumsum(np.bincount(numbers))))
     # A block has the queries whose first tokens are in one run of so many tokens
@@ -429,8 +425,11 @@ def token_blocks(weights, numbers, documents):
         rows = order[starts[first] : starts[last]]
         tables = tables_of(weights[rows].astype(np.float64), n_bits)
         most = np.abs(tables).max(axis=2).sum(axis=1).max()
-        exponent = exponent_of(most, largest)
-        margin = len(rows) * margin_of(most, 2.0**-exponent, tables.shape[1], largest)
+        # No score is too large for float32, nor what addends are multiplied by.
+        exponent = max(int(np.frexp(most * at_least_1 + addend)[1]), -120)
+        # A sum is rounded once for each byte, and its entries and terms are rounded.
+        error = _EPS * 2.0**-exponent * (most * factor + addend) + at_least_1 * _LEAST
+        margin = len(rows) * 2 * (tables.shape[1] + 8) * error
         by_entry = np.ascontiguousarray(np.moveaxis(np.ldexp(tables, -exponent), 0, 2))
         query_starts = starts[first : last + 1] - starts[first]
         yield QueryTables(by_entry, query_starts, exponent, margin)

@@ -10,12 +10,12 @@ from sklearn.utils.validation import check_is_fitted
 from .._compat import HasMethods, Interval, StrOptions, fit_method, independent_random_state
 from .._progress import Progress, warn_caller
 from .._state import replace_fitted
-from .._types import Affinity, Callable, Column, NDArray, Rows, Seed, Sequence
+from .._types import Column, NDArray, Rows, Sequence
 from ..codes import PackedCodes
 from ..losses._tie_aware import loss_of
 from ..metrics import make_retrieval_scorer
 from ._additive import AdditiveHasher
-from ._base import BaseHasher, errors_of, errors_told
+from ._base import errors_of, errors_told
 from ._common_space import (
     BehindTeacher,
     ViewLayers,
@@ -23,7 +23,7 @@ from ._common_space import (
     teach_classes,
     teach_judgments,
 )
-from ._gradient import OF_TRAINING
+from ._gradient import GradientHasher
 from ._towers import fit_towers
 from ._views import check_views, judgments_by_query
 
@@ -31,7 +31,7 @@ _AUTO = StrOptions({"auto"})
 
 
 @dataclass(eq=False, repr=False)
-class CrossViewHasher(BaseHasher):
+class CrossViewHasher(GradientHasher):
     """Codes for items of one kind, which queries of another kind ask for.
 
     A text asks for images, a sketch for photographs, a question for documents. Items and
@@ -216,8 +216,7 @@ class CrossViewHasher(BaseHasher):
 
     _follows_arrays = False
 
-    _parameter_constraints = {
-        **OF_TRAINING,
+    _parameter_constraints = GradientHasher._parameter_constraints | {
         "query": [StrOptions({"bits", "weights"})],
         "teacher": [_AUTO, HasMethods(["fit_transform", "transform"]), None],
         "unjudged": [StrOptions({"irrelevant", "ignored"})],
@@ -227,34 +226,19 @@ class CrossViewHasher(BaseHasher):
         "max_iter": [Interval(Integral, 1, None, closed="left")],
     }
 
-    n_bits: int = 32
     _: KW_ONLY
     query: Literal["bits", "weights"] = "bits"
-    loss: str | Callable[..., Any] = "AP"
     teacher: Any = "auto"
     unjudged: Literal["irrelevant", "ignored"] = "irrelevant"
     shared: bool = False
-    hidden_layer_sizes: int | Sequence[int] = ()
     query_hidden_layer_sizes: int | Sequence[int] | None = None
-    dropout: float | tuple[float, float] | Literal["auto"] = "auto"
-    affinity: Affinity = "auto"
     init: Literal["cca", "random"] = "cca"
-    tanh_scale: float | tuple[float, float] | Literal["auto"] | None = "auto"
-    bit_dropout: float | Literal["auto"] = "auto"
-    learning_rate_init: float | Literal["auto"] = "auto"
-    weight_decay: float | Literal["auto"] = "auto"
-    batch_size: int | Literal["auto"] = "auto"
     max_iter: int = 50
-    device: str = "auto"
-    verbose: bool = False
-    random_state: Seed = None
 
     @property
     def default_query(self) -> str:
         """How codes are to be searched: the parameter `query`."""
         return self.query
-
-    __metadata_request__fit = {"groups": False}  # which folds are mostly made by
 
     @fit_method
     def fit(

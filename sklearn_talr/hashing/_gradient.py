@@ -16,7 +16,7 @@ from ._linear import PROJECTIONS
 from ._settings import check_chunk, check_data
 from ._training import fit_by_gradient, of_torch
 
-_AUTO = StrOptions({"auto"})
+_AUTO, _ABOVE_0 = StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")
 
 
 class _InstanceWith(HasMethods):
@@ -33,26 +33,46 @@ class _InstanceWith(HasMethods):
         return self._what
 
 
-# Of the parameters of one view and of two.
-OF_TRAINING = {
-    "n_bits": [Interval(Integral, 1, None, closed="left")],
-    "loss": [
-        str,
-        Measure,
-        _InstanceWith("a loss, such as DSHLoss() or a function", "__call__"),
-    ],
-    "hidden_layer_sizes": ["array-like", Interval(Integral, 1, None, closed="left")],
-    "dropout": [Interval(Real, 0, 1, closed="left"), "array-like", _AUTO],
-    "affinity": [_AUTO, callable],
-    "tanh_scale": [Interval(Real, 0, None, closed="neither"), "array-like", _AUTO, None],
-    "bit_dropout": [Interval(Real, 0, 1, closed="left"), _AUTO],
-    "learning_rate_init": [Interval(Real, 0, None, closed="neither"), _AUTO],
-    "weight_decay": [Interval(Real, 0, None, closed="left"), _AUTO],
-    "batch_size": [Interval(Integral, 2, None, closed="left"), _AUTO],
-    "device": [str],
-    "verbose": ["verbose"],
-    "random_state": ["random_state"],
-}
+@dataclass(eq=False, repr=False)
+class GradientHasher(BaseHasher):
+    """Base of hashers that are trained by gradients: parameters that they share."""
+
+    _parameter_constraints = {
+        "n_bits": [Interval(Integral, 1, None, closed="left")],
+        "loss": [
+            str,
+            Measure,
+            _InstanceWith("a loss, such as DSHLoss() or a function", "__call__"),
+        ],
+        "hidden_layer_sizes": ["array-like", Interval(Integral, 1, None, closed="left")],
+        "dropout": [Interval(Real, 0, 1, closed="left"), "array-like", _AUTO],
+        "affinity": [_AUTO, callable],
+        "tanh_scale": [_ABOVE_0, "array-like", _AUTO, None],
+        "bit_dropout": [Interval(Real, 0, 1, closed="left"), _AUTO],
+        "learning_rate_init": [_ABOVE_0, _AUTO],
+        "weight_decay": [Interval(Real, 0, None, closed="left"), _AUTO],
+        "batch_size": [Interval(Integral, 2, None, closed="left"), _AUTO],
+        "device": [str],
+        "verbose": ["verbose"],
+        "random_state": ["random_state"],
+    }
+
+    n_bits: int = 32
+    _: KW_ONLY
+    loss: str | Callable[..., Any] = "AP"
+    hidden_layer_sizes: int | Sequence[int] = ()
+    dropout: float | tuple[float, float] | Literal["auto"] = "auto"
+    affinity: Affinity = "auto"
+    tanh_scale: float | tuple[float, float] | Literal["auto"] | None = "auto"
+    bit_dropout: float | Literal["auto"] = "auto"
+    learning_rate_init: float | Literal["auto"] = "auto"
+    weight_decay: float | Literal["auto"] = "auto"
+    batch_size: int | Literal["auto"] = "auto"
+    device: str = "auto"
+    verbose: bool = False
+    random_state: Seed = None
+
+    __metadata_request__fit = {"groups": False}  # which folds are mostly made by
 
 
 def _trains_on_chunks(hasher):
@@ -72,7 +92,7 @@ def _trains_on_chunks(hasher):
 
 
 @dataclass(eq=False, repr=False)
-class TALRHasher(BaseHasher):
+class TALRHasher(GradientHasher):
     r"""Hash codes learned by maximizing tie-aware average precision or NDCG.
 
     Each sample of a minibatch ranks the others by the Hamming distance of their relaxed
@@ -328,8 +348,7 @@ class TALRHasher(BaseHasher):
     True
     """
 
-    _parameter_constraints = {
-        **OF_TRAINING,
+    _parameter_constraints = GradientHasher._parameter_constraints | {
         "module": [
             _InstanceWith("an instance of 'torch.nn.Module'", "forward", "state_dict"),
             None,
@@ -346,33 +365,18 @@ class TALRHasher(BaseHasher):
         "warm_start": ["boolean"],
     }
 
-    n_bits: int = 32
     _: KW_ONLY
-    loss: str | Callable[..., Any] = "AP"
-    hidden_layer_sizes: int | Sequence[int] = ()
-    dropout: float | tuple[float, float] | Literal["auto"] = "auto"
     module: Any = None
-    affinity: Affinity = "auto"
     init: Literal["itq", "pca", "random"] = "itq"
-    tanh_scale: float | tuple[float, float] | Literal["auto"] | None = "auto"
-    bit_dropout: float | Literal["auto"] = "auto"
     nested: bool = False
     solver: Literal["auto", "adam_mini", "adam"] = "auto"
     learning_rate: Literal["cosine", "constant"] = "cosine"
-    learning_rate_init: float | Literal["auto"] = "auto"
-    weight_decay: float | Literal["auto"] = "auto"
-    batch_size: int | Literal["auto"] = "auto"
     max_iter: int | Literal["auto"] = "auto"
     early_descent: bool = False
     validation_fraction: float = 0.1
     n_iter_no_change: int = 10
     tol: float = 1e-4
     warm_start: bool = False
-    device: str = "auto"
-    verbose: bool = False
-    random_state: Seed = None
-
-    __metadata_request__fit = {"groups": False}  # which folds are mostly made by
 
     @fit_method
     def fit(

@@ -421,11 +421,8 @@ class Solver:
     """
 
     def __init__(self, name, parameters, steps):
-        self._by_unit, self._parameters, self._steps = (
-            name == "adam_mini",
-            parameters,
-            steps,
-        )
+        self._by_unit = name == "adam_mini"
+        self._parameters, self._steps = parameters, steps
         self.moments = {
             place: {
                 "step": np.zeros(()),
@@ -462,10 +459,8 @@ class Solver:
             if is_wide:
                 descend_by_inputs(parameter.T, mean.T, *gradient.parts(), rates, *how)
             else:  # in the order of memory, which differs where features are wide
-                both = (
-                    each.ravel(order="K").reshape(-1, width) for each in (parameter, mean)
+                weights, gradient, mean = (
+                    each.ravel(order="K").reshape(-1, width)
+                    for each in (parameter, gradient, mean)
                 )
-                weights, mean = both
-                descend(
-                    weights, gradient.ravel(order="K").reshape(-1, width), mean, rates, *how
-                )
+                descend(weights, gradient, mean, rates, *how)

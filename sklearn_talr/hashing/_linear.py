@@ -184,10 +184,8 @@ class ITQHasher(_ProjectionHasher):
         "verbose": ["verbose"],
     }
 
-    n_bits: int = 32
     _: KW_ONLY
     verbose: bool = False
-    random_state: Seed = None
 
 
 # Projections take centered features, the number of bits, a RandomState and perhaps the

@@ -136,14 +136,11 @@ class UserModule:
         Neither do arrays that a parametrization turns into weights: the arrays beneath
         torch's orthogonal weights would become 0.
         """
-        return [
-            (
-                1.0,
-                self._decay
-                * (weight.ndim > 1 and "parametrizations" not in name.split(".")),
-            )
+        are_shrunk = (
+            weight.ndim > 1 and "parametrizations" not in name.split(".")
             for name, weight in self.module.named_parameters()
-        ]
+        )
+        return [(1.0, self._decay * is_shrunk) for is_shrunk in are_shrunk]
 
 
 class ModuleFunction:

@@ -165,7 +165,8 @@ class TorchEngine:
 
         def level_index():
             index = torch.as_tensor(self._level_index(*samples), device=self._device)
-            return index if _is_integer(index) else index.short()
+            is_integer = not index.is_floating_point() and index.dtype != torch.bool
+            return index if is_integer else index.short()
 
         activations = tuple(views) if both else views[0]
         value = self._step(Batch(activations, level_index, rows, kept, scale))
@@ -244,10 +245,6 @@ class TorchEngine:
 
     def _take(self, array):
         return to_device(array, self._device)
-
-
-def _is_integer(tensor):
-    return not tensor.is_floating_point() and tensor.dtype != torch.bool
 
 
 def make_solver(name, parameters, factors):

@@ -7,7 +7,7 @@ anew, as in additive quantization (Babenko and Lempitsky, CVPR 2014; Martinez et
 "LSQ++", ECCV 2018).
 """
 
-from functools import partial
+from functools import cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +21,7 @@ _LLOYD_STEPS = 3
 ITERATIONS_OF_WORDS = 3  # at most
 _SWEEPS, _ROUNDS = 2, 2  # while vectors change
 _ROWS_FOR_BOUNDS = 4_096  # whose factors tell within which bounds all are kept
+_FEW_ROWS = 256  # of these, after an interrupt
 _ALPHAS = 0.02, 0.1, 0.4
 _ALPHA_OF_BITS = 0.05
 _LEAST_ROWS, _MOST_HELD_OUT, _SHARE_HELD_OUT = 1_000, 2_000, 0.1
@@ -72,10 +73,10 @@ def are_words_better(of_words, of_bits, are_items):
     """Whether words of eight do better than single bits for rows that were held out.
 
     Where the rows of the fit are the items, words of eight fit these more closely than rows
-    held out tell.
+    held out tell. They are better than bits that an interrupt has left without a judgment.
     """
     most = _ERROR_OF_ITEMS if are_items else _ERROR_OF_OTHERS
-    return 1 - of_words.cosine < most * (1 - of_bits.cosine)
+    return of_bits.cosine is None or 1 - of_words.cosine < most * (1 - of_bits.cosine)
 
 
 def fit_bits(frame, rows, n_bits, alpha, max_iter, n_jobs, rng, progress):
@@ -134,37 +135,55 @@ def _fit_axes(frame, rows, n_bits, rng):
 def improve_bits(frame, rows, signs, before, alpha, max_iter, n_jobs, progress):
     """The model of single bits after some alternations.
 
-    `before` are moments of earlier rows, or None. Progress is told of each alternation.
+    `before` are moments of earlier rows, or None.
     """
 
     def solve(part):
         moments = Moments.of(signs[part], rows[part], before)
         return Model.of_bits(frame, moments.vectors(alpha), moments)
 
+    def improve():
+        vectors = Moments.of(signs, rows, before).vectors(alpha)
+        gram = vectors @ vectors.T
+
+        def of_part(part):
+            return improve_signs(rows[part], vectors, gram, signs[part], 0, _SWEEPS)
+
+        return sum(in_threads(of_part, rows, n_jobs)) / signs.size
+
     # The best vectors of any signs: an interrupt may come while some are being improved.
+    return _alternate(rows, solve, improve, max_iter, progress)
+
+
+def _alternate(rows, solve, improve, max_iter, progress):
+    """The model after some alternations, of which progress is told.
+
+    `improve` returns the share of the code that it has changed, and `solve` is that of
+    `_finished`. An interrupt keeps what there is, also before the first is done.
+    """
     progress.state = model = partial(_finished, rows, solve)
-    moments = Moments.of(signs, rows, before)
+    progress.n_least, progress.kept = 0, "the vectors found by then"
+    is_whole = False
     with progress:
         for _ in progress.over(range(max_iter)):
-            vectors = moments.vectors(alpha)
-            improve = partial(_improve_signs, rows, signs, vectors, vectors @ vectors.T)
-            share = sum(in_threads(improve, rows, n_jobs)) / signs.size
-            moments = Moments.of(signs, rows, before)
+            share = improve()
             progress.told = f"{share:.2%} of the code changed"
             if not share:
                 break
-    return model()
+        is_whole = True
+    return model(is_whole)
 
 
-def _finished(rows, solve):
+def _finished(rows, solve, is_whole=True):
     """The model of all rows, judged by rows that another one is solved without.
 
-    `solve` takes a slice of the rows, and returns the model of their codes.
+    `solve` takes a slice of the rows, and returns the model of their codes. After an
+    interrupt, when the fit is not whole, nothing is judged, and bounds are of few rows.
     """
     model, n_held, is_rooted = solve(slice(None)), _n_held_out(rows), False
-    if n_held:
+    if n_held and is_whole:
         is_rooted, model.cosine = solve(slice(n_held, None)).judge(rows[:n_held])
-    model.set_rule(rows[:_ROWS_FOR_BOUNDS], is_rooted)
+    model.set_rule(rows[: _ROWS_FOR_BOUNDS if is_whole else _FEW_ROWS], is_rooted)
     return model
 
 
@@ -175,30 +194,31 @@ def _n_held_out(rows):
     return min(_MOST_HELD_OUT, int(_SHARE_HELD_OUT * len(rows)))
 
 
-def _improve_signs(rows, signs, vectors, gram, part):
-    return improve_signs(rows[part], vectors, gram, signs[part], 0, _SWEEPS)
-
-
 def fit_words(frame, rows, n_words, alpha, max_iter, n_jobs, rng, progress):
     """The model of words of eight bits for rows in random order."""
     codebooks = _residual_codebooks(rows[:_ROWS_TO_START_FROM], n_words, rng)
     words = np.zeros((len(rows), n_words), dtype=np.uint8)
     _improve_words(rows, words, codebooks, n_jobs, n_rounds=0, anew=True)
-    alpha = _best_alpha(rows, words[:, :_WORDS_TO_TRY]) if alpha == "auto" else alpha
-    codebooks = _best_codebooks(rows, words, alpha)
+
+    @cache
+    def penalty():
+        return _best_alpha(rows, words[:, :_WORDS_TO_TRY]) if alpha == "auto" else alpha
 
     def solve(part):
         is_all = part == slice(None)
-        of_part = codebooks if is_all else _best_codebooks(rows[part], words[part], alpha)
-        return Model.of_words(frame, of_part)
+        return Model.of_words(frame, codebooks if is_all else best(part))
 
-    progress.state = model = partial(_finished, rows, solve)
-    with progress:
-        for _ in progress.over(range(max_iter)):
-            share = _improve_words(rows, words, codebooks, n_jobs) / words.size
-            codebooks = _best_codebooks(rows, words, alpha)
-            progress.told = f"{share:.2%} of the code changed"
-    return model()
+    def best(part):
+        return _best_codebooks(rows[part], words[part], penalty())
+
+    def improve():
+        if progress.n_done == 0:
+            codebooks[:] = best(slice(None))
+        share = _improve_words(rows, words, codebooks, n_jobs) / words.size
+        codebooks[:] = best(slice(None))
+        return share
+
+    return _alternate(rows, solve, improve, max_iter, progress)
 
 
 def _improve_words(rows, words, codebooks, n_jobs, n_rounds=_ROUNDS, *, anew=False):

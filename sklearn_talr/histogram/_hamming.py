@@ -13,7 +13,7 @@ from .._types import Affinity, Any, ArrayLike, Column, Count
 from ..affinity import resolve_affinity
 from ..affinity._groups import GroupedAffinity, leave_out_groups
 from ..codes._packed import as_packed, code_words, refuse_terms
-from ..codes._scores import arrays_of_terms, columns_of, fixed, tables_of
+from ..codes._scores import columns_of, fixed, tables_of
 from ._histograms import HammingHistogram, RankingHistogram
 
 _QUERIES_PER_BLOCK = 256
@@ -257,14 +257,14 @@ def weighted_histograms(weights, packed, affinity, y_query, y_database, *, n_job
     if affinity is not None:
         levels = affinity.levels_between(y_query, y_database)
     n_items, columns = len(packed), columns_of(packed.data)
-    terms = arrays_of_terms(packed._terms)
+    pairs = fixed(packed._terms.pairs(n_items))
 
     @one_thread()
     def rank(rows):
         # In float64, as a search compares, so that both find the same ties.
         tables = tables_of(weights[rows].astype(np.float64), packed.n_bits)
         scores = np.empty((len(tables), n_items))
-        write_scores(fixed(tables), columns, terms, scores)
+        write_scores(fixed(tables), columns, pairs, scores)
         scores = np.maximum(scores, np.finfo(np.float64).min)  # of items without direction
         true = y_query[rows]
         if affinity is not None:

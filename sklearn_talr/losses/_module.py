@@ -166,7 +166,8 @@ class TieAwareLoss(torch.nn.Module):
         is_own = database_activations is None
         if is_own:
             database_activations, database_targets = activations, targets
-        n_ranks, first = _number_of_ranks() if self.gather else 1, 0
+        is_joined = self.gather and dist.is_available() and dist.is_initialized()
+        n_ranks, first = dist.get_world_size() if is_joined else 1, 0
         with torch.autocast(activations.device.type, enabled=False):
             # The bits that take part, in float32 at least; one tensor stays one tensor.
             n_bits, kept = activations.shape[1], slice(None)
@@ -232,12 +233,6 @@ class TieAwareLoss(torch.nn.Module):
 
 
 # Every function below is a collective operation: all ranks must call it, in the same order.
-
-
-def _number_of_ranks():
-    """Number of processes of the default group, 1 for a process on its own."""
-    is_joined = dist.is_available() and dist.is_initialized()
-    return dist.get_world_size() if is_joined else 1
 
 
 def _sizes_of_ranks(tensor):

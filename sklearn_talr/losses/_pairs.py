@@ -232,10 +232,7 @@ class DTSHLoss(_PairLoss):
     0.7
     """
 
-    _parameter_constraints = {
-        "margin": _AT_LEAST_0,
-        "quantization_weight": _AT_LEAST_0,
-    }
+    _parameter_constraints = {"margin": _AT_LEAST_0, "quantization_weight": _AT_LEAST_0}
 
     training_defaults = {"tanh_scale": None, "weight_decay": 0.1}
 

@@ -11,12 +11,7 @@ from ._rankings import (
     measure_rankings,
     tables_of_measure,
 )
-from ._soft_counts import (
-    SoftCounts,
-    check_levels,
-    check_shapes,
-    is_on_host,
-)
+from ._soft_counts import SoftCounts, check_levels, check_shapes, is_on_host
 
 _CONSTRAINTS = {"counts": [torch.Tensor], "levels": [torch.Tensor, "array-like"]}
 _LEAST_COUNT = -1e-3  # what rounding makes of 0 is less
@@ -218,15 +213,7 @@ def _tables(levels, measure, simplified, n_items):
 
 
 def ranking_loss(
-    query,
-    items,
-    level_index,
-    levels,
-    measure,
-    simplified,
-    *,
-    n_bins=None,
-    over_ranks=None,
+    query, items, level_index, levels, measure, simplified, *, n_bins=None, over_ranks=None
 ):
     """One minus the mean measure of relaxed queries that rank relaxed items.
 

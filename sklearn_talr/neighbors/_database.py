@@ -19,7 +19,7 @@ from .._types import Affinity, Array, ArrayLike, Callable, Column, Count, FilePa
 from ..affinity import BaseAffinity
 from ..affinity._groups import leave_out_groups
 from ..codes import PackedCodes, hamming_distances
-from ..codes._scores import arrays_of_terms, fixed, signs_of_bits
+from ..codes._scores import fixed, signs_of_bits
 from ..histogram import RankingHistogram, hamming_histogram
 from ..histogram._hamming import weighted_histograms
 from ..measures import Measure, parse_measure
@@ -806,8 +806,8 @@ def answers(
             tile = np.empty(TILE, dtype=np.uint16 if index.n_bits < 2**16 else np.uint32)
             counts, found, distances = hamming_scan(asked, words, *how, tile)
         else:
-            terms = index.terms.rows(rows)
-            how = arrays_of_terms(terms), as_costs, wanted, radius, whole
+            terms = tuple(map(fixed, index.terms.rows(rows)))
+            how = terms, as_costs, wanted, radius, whole
             counts, found, scores = weighted_scan(asked, words, *how)
             distances = 0.0 - scores
         found = found + rows.start if isinstance(rows, slice) else rows[found]

@@ -1,8 +1,8 @@
 """A hasher together with its index, asked by features."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral
 from typing import Any, Literal, Self
 
@@ -23,7 +23,7 @@ from .._compat import (
 )
 from .._hashers import QUERIES, FittedHasher
 from .._progress import Progress
-from .._types import Affinity, Array, Column, Count, FilePath, Rows, Seed
+from .._types import Array, Column, Count, FilePath, Rows, Seed
 from ..affinity import PrecomputedAffinity
 from ..codes import concatenate_codes
 from ._database import CodeDatabase, of_fitted
@@ -68,6 +68,7 @@ class RoutesToHasher(CallbackSupportMixin, MetaEstimatorMixin):
         return router.add(hasher=self.hasher, method_mapping=mapping)
 
 
+@dataclass(eq=False, repr=False)
 class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
     """Nearest neighbors of features, by the codes of a hasher: the hasher and its index.
 
@@ -209,7 +210,7 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
     array([['late']], dtype='<U4')
     """
 
-    _parameter_constraints: dict = CodeDatabase._parameter_constraints | {
+    _parameter_constraints = CodeDatabase._parameter_constraints | {
         "hasher": [HasMethods("fit")],
         "query": [StrOptions(QUERIES)],
         "n_candidates": [Interval(Integral, 1, None, closed="left"), None],
@@ -219,31 +220,16 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
         "random_state": ["random_state"],
     }
 
-    def __init__(
-        self,
-        hasher: Any,
-        *,
-        query: Literal["auto", "bits", "weights"] = "auto",
-        n_neighbors: int = 10,
-        radius: float = 2,
-        n_candidates: Count = None,
-        n_rescored: Count = None,
-        rescore_metric: Literal["euclidean", "inner_product"] = "euclidean",
-        max_samples: int = 20_000,
-        affinity: Affinity = "auto",
-        scoring: str | Callable[..., Any] = "AP",
-        n_jobs: Count = None,
-        random_state: Seed = None,
-    ) -> None:
-        self.hasher = hasher
-        self.query = query
-        how = {"affinity": affinity, "scoring": scoring, "n_jobs": n_jobs}
-        super().__init__(n_neighbors, radius, **how)
-        self.n_candidates = n_candidates
-        self.n_rescored = n_rescored
-        self.rescore_metric = rescore_metric
-        self.max_samples = max_samples
-        self.random_state = random_state
+    hasher: Any
+    _: KW_ONLY
+    query: Literal["auto", "bits", "weights"] = "auto"
+    n_neighbors: int = 10
+    radius: float = 2
+    n_candidates: Count = None
+    n_rescored: Count = None
+    rescore_metric: Literal["euclidean", "inner_product"] = "euclidean"
+    max_samples: int = 20_000
+    random_state: Seed = None
 
     @with_callbacks
     def fit(self, X: Rows, y: Any = None, *, ids: Column = None, **fit_params: Any) -> Self:
