@@ -61,6 +61,9 @@ class Progress:
     kept : str
         What an interrupt keeps, for the warning.
 
+    n_alike : int
+        Number of tasks that take as long as the first ones; all, unless it is set.
+
     n_done, n_least : int
         Number of tasks done, and that from which on an interrupt keeps anything.
 
@@ -81,7 +84,7 @@ class Progress:
         n_fits=0,
     ):
         self._estimator, self._data, self._fitted = estimator, {"X": X, "y": y}, fitted
-        self._n_tasks, self._name = n_tasks, name
+        self._n_tasks, self.n_alike, self._name = n_tasks, n_tasks, name
         self.state, self.told, self.kept = state, "done", "what these have led to"
         self.n_done, self.n_least, self.is_over, self._is_open = 0, 1, False, False
         self._fit = self._task = None
@@ -113,7 +116,7 @@ class Progress:
         elif self.n_done == 2 and not getattr(self._estimator, "_skl_callbacks", None):
             # A fit that nobody sees, and that takes over a minute, says so once; by its
             # second task, since the first one may compile loops.
-            seconds = (time.perf_counter() - self._began) * ((self._n_tasks or 2) - 2)
+            seconds = (time.perf_counter() - self._began) * ((self.n_alike or 2) - 2)
             if seconds > _SILENT_SECONDS:
                 logging.getLogger("sklearn_talr").warning(
                     f"{type(self._estimator).__name__}: {self._name} {self._done} is done, "

@@ -34,7 +34,8 @@ _STEPS = np.float32([0, 1.5958, 0.9957, 0.586, 0.3352, 0.1881, 0.1041, 0.0569, 0
 _LEAST_VARIANCE = 1e-6  # of an axis, over that of the first
 _ROTATIONS, _MOST_ROOTED = 10, 256
 # That of words of eight over that of single bits, up to which they are preferred
-_ERROR_OF_OTHERS, _ERROR_OF_ITEMS = 1.0, 1.35
+_ERROR_OF_OTHERS = {"cosine": 1.0, "inner_product": 0.95, "euclidean": 0.95}
+_ERROR_OF_ITEMS = 1.35
 
 
 class Moments(NamedTuple):
@@ -69,13 +70,13 @@ class Moments(NamedTuple):
         return np.linalg.solve(penalized, self.with_rows).astype(np.float32)
 
 
-def are_words_better(of_words, of_bits, are_items):
+def are_words_better(of_words, of_bits, metric, are_items):
     """Whether words of eight do better than single bits for rows that were held out.
 
     Where the rows of the fit are the items, words of eight fit these more closely than rows
     held out tell. They are better than bits that an interrupt has left without a judgment.
     """
-    most = _ERROR_OF_ITEMS if are_items else _ERROR_OF_OTHERS
+    most = _ERROR_OF_ITEMS if are_items else _ERROR_OF_OTHERS[metric]
     return of_bits.cosine is None or 1 - of_words.cosine < most * (1 - of_bits.cosine)
 
 
