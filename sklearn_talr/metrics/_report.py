@@ -211,12 +211,11 @@ def retrieval_report(
     AP@2         0.5      0.75   1.0
     Success@2    1.0      1.00   1.0
     """
-    codes = query_codes, database_codes
-    targets = affinity, y_query, y_database
+    asked = query_codes, database_codes, affinity, y_query, y_database
     groups = {"groups_query": groups_query, "groups_database": groups_database}
 
     def count():
-        yield hamming_histogram(*codes, *targets, exclude_self=exclude_self, **groups)
+        yield hamming_histogram(*asked, exclude_self=exclude_self, **groups)
 
     n_items = len(database_codes) - exclude_self
     how = measures, zero_division, sample_weight, radius, by, as_frame

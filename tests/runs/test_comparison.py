@@ -277,8 +277,8 @@ def test_strata(evaluated):
 def test_how_many_queries(evaluated, compared):
     found = compared.n_queries_to_separate(0.02, power=0.9)
     assert found.shape == (3, 3)
-    difference = evaluated[0].expected[:, 1] - evaluated[2].expected[:, 1]
-    assert found[1, 1] == n_queries_to_separate(difference, 0.02, power=0.9)
+    difference = evaluated[1].expected[:, 1] - evaluated[2].expected[:, 1]
+    assert found[2, 1] == n_queries_to_separate(difference, 0.02, power=0.9)
 
 
 def test_tables_tell_the_same(compared):

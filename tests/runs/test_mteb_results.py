@@ -88,7 +88,7 @@ def test_versions_of_data_are_not_mixed(tmp_path):
         write(tmp_path, name, "2", "z", One=ONE, Two=DEV)
     for name in "cd":
         write(tmp_path, name, "2", None, Two=DEV, More=DEV)
-    scores, told = read([tmp_path / name / "1" for name in "abcd"], tasks=["One.v2"])
+    scores, told = read((tmp_path / name / "1" for name in "abcd"), tasks=["One.v2"])
     values = [scores[name]["One.v2"] for name in "abcd"]
     np.testing.assert_array_equal(values, [0.5, 0.5, np.nan, 0.5])
     assert "of One.v2 versions of the data are left out" in told
