@@ -39,21 +39,12 @@ __version__ = "0.1.0.dev0"
 
 # Names are imported on first use, so that ``import sklearn_talr.metrics`` does not pay for
 # torch. The folders are offered under their own names.
-_HOMES = {
-    "AdditiveHasher": "hashing",
-    "ClassProbabilities": "hashing",
-    "CrossViewHasher": "hashing",
-    "HammingNeighbors": "neighbors",
-    "HashedNeighbors": "neighbors",
-    "ITQHasher": "hashing",
-    "LSHHasher": "hashing",
-    "PrecomputedAffinity": "affinity",
-    "RankingSVC": "svm",
-    "TALRHasher": "hashing",
-    "make_retrieval_scorer": "metrics",
-    "show_versions": "__main__",
-    "warm_up": "_warm_up",
-}
+_HOMES = {"PrecomputedAffinity": "affinity", "RankingSVC": "svm"}
+_HOMES |= {"make_retrieval_scorer": "metrics"}
+_HOMES |= {"show_versions": "__main__", "warm_up": "_warm_up"}
+_HOMES |= dict.fromkeys(["HammingNeighbors", "HashedNeighbors"], "neighbors")
+_HOMES |= dict.fromkeys(["AdditiveHasher", "ITQHasher", "LSHHasher"], "hashing")
+_HOMES |= dict.fromkeys(["ClassProbabilities", "CrossViewHasher", "TALRHasher"], "hashing")
 _HOMES |= {each.name: each.name for each in iter_modules(__path__) if each.name[0] != "_"}
 
 __all__ = sorted(_HOMES)
