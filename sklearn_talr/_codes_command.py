@@ -38,7 +38,9 @@ def read_arrays(path):
         arrays = {name: np.array(table[name].tolist()) for name in table}
         if any(array.ndim == 2 for array in arrays.values()):  # a column of lists
             return arrays
-        return arrays | {"": table.select_dtypes("number").to_numpy()}
+        floats = table.select_dtypes("floating")  # beside which integers are ids or labels
+        numbers = table.select_dtypes("number") if floats.empty else floats
+        return arrays | {"": numbers.to_numpy()}
     if suffix in _VECTORS:
         octets, dtype = np.memmap(path, np.uint8, mode="r"), np.dtype(_VECTORS[suffix])
         size = 4 + dtype.itemsize * int(octets[:4].view("<i4")[0])
@@ -94,8 +96,8 @@ def read_features(path, name=None, labels=None):
         y = np.array(Path(labels).read_text().splitlines()) if y is None else np.ravel(y)
         if len(y) != len(X):
             raise ValueError(f"--labels has {len(y)} rows, and {path} {len(X)}.")
-        if tables == [""] and labels in arrays and arrays[labels].dtype.kind in "fiub":
-            X = X[:, [n != labels for n in arrays if n and arrays[n].dtype.kind in "fiub"]]
+        if tables == [""] and labels in arrays and X.dtype.kind in "iu":
+            X = X[:, [n != labels for n in arrays if n and arrays[n].dtype.kind in "iu"]]
     n_most = N_QUERIES + MOST_ITEMS + MOST_TRAIN
     order = np.random.default_rng(0).permutation(len(X))[:n_most]
     kept = np.sort(order)  # as HDF5 wants it

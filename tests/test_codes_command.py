@@ -55,6 +55,18 @@ def test_rows_and_labels_of_all_formats(name, tmp_path):
     assert command.read_features(path)[1] is None
 
 
+def test_ids_and_labels_are_no_features(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    whole = {f"x{i}": column for i, column in enumerate(np.int64(X * 40).T)}
+    pandas.DataFrame(whole | {"y": Y}).to_parquet(tmp_path / "whole.parquet")
+    found, _ = command.read_features(tmp_path / "whole.parquet", labels="y")
+    assert found.shape == (300, 16)
+    columns = {"id": np.arange(300), "name": list("abc") * 100}
+    columns |= {f"x{i}": column for i, column in enumerate(X.T)}
+    pandas.DataFrame(columns).to_parquet(tmp_path / "ids.parquet")
+    assert command.read_features(tmp_path / "ids.parquet")[0].shape == (300, 16)
+
+
 def test_files_of_matlab_7_3_have_columns_first(tmp_path):
     h5py = pytest.importorskip("h5py")
     with h5py.File(tmp_path / "new.mat", "w", userblock_size=512) as file:
