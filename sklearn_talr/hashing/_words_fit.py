@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
+import scipy.sparse as sp
 
 from ._linear import itq_projection, nearest_orthogonal
 from ._words import Model, Table, cosines_of, improve_signs, in_threads
@@ -255,11 +256,10 @@ def _nearest(rows, entries):
 
 def _sums(words, rows):
     """Sums of the rows that have each entry, shape (n_entries, n_features), float32."""
-    from .._loops._words import sum_rows
-
-    sums = np.zeros((256 * words.shape[1], rows.shape[1]), dtype=np.float32)
-    sum_rows(words, rows, sums)
-    return sums
+    n_rows, n_words = words.shape
+    entries, ends = words + 256 * np.arange(n_words), n_words * np.arange(n_rows + 1)
+    members = np.ones(words.size, dtype=np.float32), entries.ravel(), ends
+    return sp.csr_array(members, shape=(n_rows, 256 * n_words)).T @ rows
 
 
 def _best_codebooks(rows, words, alpha):
