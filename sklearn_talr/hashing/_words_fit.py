@@ -19,7 +19,7 @@ from ._words import Model, Table, cosines_of, improve_signs, in_threads
 
 _ROWS_TO_START_FROM = 10_000
 _LLOYD_STEPS = 3
-ITERATIONS_OF_WORDS = 2  # at most
+WORD_ITERATIONS = 2  # at most
 _SWEEPS, _ROUNDS = 2, 2  # while vectors change
 _ROWS_FOR_BOUNDS = 4_096  # whose factors tell within which bounds all are kept
 _FEW_ROWS = 256  # of these, after an interrupt
