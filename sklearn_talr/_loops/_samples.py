@@ -31,23 +31,18 @@ def moderated_statistics(sums, first, second, weights, added, statistic):
     """
     total = np.empty(statistic.shape[1], dtype=np.float32)
     for pair in range(len(statistic)):
+        variance = statistic[pair]
         total[:] = _ZERO
         for stratum in range(len(sums)):
-            of_stratum = sums[stratum]
+            of_stratum, weight = sums[stratum], weights[stratum]
             one, other = of_stratum[first[pair]], of_stratum[second[pair]]
-            _add_stratum(one, other, weights[stratum], total, statistic[pair])
-        variance = statistic[pair]
+            # Take the square of the difference off that about 0.
+            for s in range(len(total)):
+                difference = one[s] - other[s]
+                total[s] += difference
+                variance[s] -= weight * difference * difference
         for s in range(len(total)):
             variance[s] = abs(total[s]) / (np.sqrt(max(variance[s], _ZERO)) + added)
-
-
-@compiled
-def _add_stratum(first, second, weight, total, squares):
-    """Add a stratum to the sum, and take its square off those about 0."""
-    for s in range(len(total)):
-        difference = first[s] - second[s]
-        total[s] += difference
-        squares[s] -= weight * difference * difference
 
 
 @compiled

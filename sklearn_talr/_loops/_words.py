@@ -242,16 +242,6 @@ def count_pairs(words, counts):
 
 
 @compiled
-def sum_rows(words, rows, sums):
-    """Add each row to the sums of its entries, shape (n_entries, n_features)."""
-    for row in range(len(rows)):
-        for word in range(words.shape[1]):
-            of_entry = sums[256 * word + words[row, word]]
-            for feature in range(rows.shape[1]):
-                of_entry[feature] += rows[row, feature]
-
-
-@compiled
 def round_axes(products, steps, widths, bits):
     """Bits of the intervals of equal width about 0 that rows are in along axes.
 

@@ -203,6 +203,7 @@ class CodeFactors(NamedTuple):
     beyond: float
     firsts: np.ndarray | None = None
 
+    @one_thread()
     def of(self, data):
         """Factors of packed codes in little bit order, float64."""
         (squares, along), n_bits = np.empty((2, len(data))), len(self.along)
@@ -214,15 +215,12 @@ class CodeFactors(NamedTuple):
             is_last[self.firsts - 1] = True  # that of the first axis is the last of all
             measure_axes(data, gram, self.along, is_last, squares, along)
         else:
-            with one_thread():
-                for rows in slices(len(data), _CODES_PER_BLOCK):
-                    bits = np.unpackbits(
-                        data[rows], axis=1, count=n_bits, bitorder="little"
-                    )
-                    signs = 2.0 * bits - 1
-                    # In float32 last digits of a factor would depend on the rows beside it
-                    squares[rows] = np.einsum("ij,ij->i", signs @ gram, signs)
-                    along[rows] = signs @ self.along
+            for rows in slices(len(data), _CODES_PER_BLOCK):
+                bits = np.unpackbits(data[rows], axis=1, count=n_bits, bitorder="little")
+                signs = 2.0 * bits - 1
+                # In float32 last digits of a factor would depend on the rows beside it
+                squares[rows] = np.einsum("ij,ij->i", signs @ gram, signs)
+                along[rows] = signs @ self.along
         return _factors(squares, along, self.beyond)
 
 

@@ -25,13 +25,7 @@ from ..codes import PackedCodes, weighted_scores
 from ..codes._packed import as_packed
 from ._base import BaseHasher, Layers, check_features, without_far_rows
 from ._words import Frame, scaled
-from ._words_fit import (
-    ITERATIONS_OF_WORDS,
-    are_words_better,
-    fit_bits,
-    fit_words,
-    improve_bits,
-)
+from ._words_fit import WORD_ITERATIONS, are_words_better, fit_bits, fit_words, improve_bits
 
 _ITERATIONS_PER_CHUNK = 2
 _N_NEIGHBORS = 10  # of `score`
@@ -431,7 +425,7 @@ class AdditiveHasher(BaseHasher):
             fits = self.n_bits % 8 == 0 and self.n_bits <= _MOST_BITS
             enough = sample.shape[0] >= max(_LEAST_ROWS, _ROWS_PER_BIT * self.n_bits)
             size = "auto" if fits and enough and self.max_iter else 1
-        n_of_words = 0 if size == 1 else min(self.max_iter, ITERATIONS_OF_WORDS)
+        n_of_words = 0 if size == 1 else min(self.max_iter, WORD_ITERATIONS)
         n_of_bits = 0 if size == 8 else max(self.max_iter, 1)
         n_most = n_of_words + n_of_bits * (2 if n_of_words else 1)
         progress = self._progress(X, y, seen, n_most)
@@ -479,11 +473,6 @@ class AdditiveHasher(BaseHasher):
 
         progress = Progress(self, X, y, n_most, "iteration", fitted=fitted)
         return progress
-
-    @property
-    def n_units(self) -> int:
-        """Numbers per row of the largest array that the functions make."""
-        return max(self.query_coef_.shape)
 
     @property
     def n_weights(self) -> int:

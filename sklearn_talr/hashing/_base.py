@@ -81,10 +81,8 @@ class BaseHasher(
     @property
     def n_units(self) -> int:
         """Numbers per row of the largest array that the functions make."""
-        coefs = vars(self).get("coefs_")
-        if coefs is None:
-            return max(self.n_features_in_, self._n_features_out)
-        return max(coefs[0].shape[0], *(coef.shape[1] for coef in coefs))
+        coefs = vars(self).get("coefs_", [])
+        return max(self.n_features_in_, self.n_weights, *(coef.shape[1] for coef in coefs))
 
     @property
     def n_weights(self) -> int:

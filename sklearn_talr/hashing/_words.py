@@ -99,9 +99,8 @@ class Frame(NamedTuple):
         if self.metric == "inner_product":
             bounds = rule.low + self.lengths.low, rule.high + self.lengths.high
             return rule_of_multiples(*bounds)
-        table = self.lengths.table[:, None] * np.array([1, 0], dtype=np.float32)
-        table[:, 1] = table[:, 0] ** 2 / -2
-        return rule._replace(length_table=table)
+        lengths = self.lengths.table
+        return rule._replace(length_table=np.stack((lengths, lengths**2 / -2), axis=1))
 
 
 def rule_of_multiples(low, high):

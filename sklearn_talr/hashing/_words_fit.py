@@ -12,13 +12,14 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
+import scipy.sparse as sp
 
 from ._linear import itq_projection, nearest_orthogonal
 from ._words import Model, Table, cosines_of, improve_signs, in_threads
 
 _ROWS_TO_START_FROM = 10_000
 _LLOYD_STEPS = 3
-ITERATIONS_OF_WORDS = 3  # at most
+WORD_ITERATIONS = 3  # at most
 _SWEEPS, _ROUNDS = 2, 2  # while vectors change
 _ROWS_FOR_BOUNDS = 4_096  # whose factors tell within which bounds all are kept
 _FEW_ROWS = 256  # of these, after an interrupt
@@ -256,11 +257,10 @@ def _nearest(rows, entries):
 
 def _sums(words, rows):
     """Sums of the rows that have each entry, shape (n_entries, n_features), float32."""
-    from .._loops._words import sum_rows
-
-    sums = np.zeros((256 * words.shape[1], rows.shape[1]), dtype=np.float32)
-    sum_rows(words, rows, sums)
-    return sums
+    n_rows, n_words = words.shape
+    entries, ends = words + 256 * np.arange(n_words), n_words * np.arange(n_rows + 1)
+    members = np.ones(words.size, dtype=np.float32), entries.ravel(), ends
+    return sp.csr_array(members, shape=(n_rows, 256 * n_words)).T @ rows
 
 
 def _best_codebooks(rows, words, alpha):
