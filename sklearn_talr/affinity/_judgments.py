@@ -1,18 +1,17 @@
 """Affinity of two kinds of samples: judgments of items by queries."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 from sklearn.base import BaseEstimator
 
 from .._compat import StrOptions, validated
+from .._parameters import parameters
 from .._types import Any, Array, Literal, NDArray, Rows, Self
 from ._base import NOT_COUNTED, BaseAffinity, lists_as_array
 
 
-@dataclass(eq=False, repr=False)
+@parameters
 class JudgmentAffinity(BaseAffinity, BaseEstimator, savable=True):
     """Judgments of items by queries, where queries and items are samples of two kinds.
 

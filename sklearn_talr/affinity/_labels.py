@@ -1,7 +1,6 @@
 """Affinity by class labels, one or several per sample."""
 
 import copy
-from dataclasses import dataclass
 from numbers import Real
 
 import numpy as np
@@ -10,6 +9,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_array, column_or_1d, gen_batches
 
 from .._arrays import refuse_missing
+from .._parameters import parameters
 from .._state import replace_fitted
 from .._types import Any, Array, ArrayLike, Rows, Self
 from ..codes._packed import as_words
@@ -27,7 +27,7 @@ class _ClassAffinity(BaseAffinity, BaseEstimator):
         return self.memberships(y)[1] if by_classes else super().neighborhoods(y, levels)
 
 
-@dataclass(eq=False, repr=False)
+@parameters
 class LabelAffinity(_ClassAffinity, savable=True):
     """Affinity 1 between samples of the same class, 0 otherwise.
 
@@ -193,7 +193,7 @@ class LabelAffinity(_ClassAffinity, savable=True):
         return same
 
 
-@dataclass(eq=False, repr=False)
+@parameters
 class SharedLabelAffinity(_ClassAffinity, savable=True):
     """Number of labels that two multi-label samples share.
 

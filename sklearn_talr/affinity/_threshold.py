@@ -1,6 +1,5 @@
 """Affinity graded by the distance of feature rows, or of fingerprints."""
 
-from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 
 import numpy as np
@@ -13,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import as_numpy
 from .._compat import Interval, StrOptions
+from .._parameters import KW_ONLY, parameters
 from .._state import replace_fitted
 from .._threads import slices
 from .._types import Any, Array, ArrayLike, Literal, Rows, Seed, Self, Sequence
@@ -23,7 +23,7 @@ _SINGLE = 1e-20, 1e20  # squared lengths that float32 can hold
 _CELLS_PER_BLOCK = 2**20  # of rows that are subtracted from each other
 
 
-@dataclass(eq=False, repr=False)
+@parameters
 class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
     """Graded affinity by thresholds on the distance of feature rows.
 

@@ -17,17 +17,17 @@ on its way from -inf to inf the bits of the samples flip one after another, and 
 stop is found exactly.
 """
 
-from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 
 import numpy as np
 
 from .._compat import Interval
+from .._parameters import KW_ONLY, parameters
 from .._types import Count
 from ._sampled_pairs import DiscreteHasher, in_units, linear_function, signs
 
 
-@dataclass(eq=False, repr=False)
+@parameters
 class BREHasher(DiscreteHasher):
     r"""Binary reconstructive embeddings: weights of anchors, one after another.
 

@@ -1,6 +1,5 @@
 """FastHasher: bits one after another, inferred by graph cuts and learned by trees."""
 
-from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 
 import numpy as np
@@ -10,6 +9,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 from .._arrays import Space
 from .._compat import Interval
+from .._parameters import KW_ONLY, parameters
 from .._types import Any, Callable
 from ._graph_cuts import PairwiseBits
 from ._sampled_pairs import DiscreteHasher
@@ -17,7 +17,7 @@ from ._sampled_pairs import DiscreteHasher
 _PASSES = 2  # over the blocks, for each bit
 
 
-@dataclass(eq=False, repr=False)
+@parameters
 class FastHasher(DiscreteHasher):
     r"""FastHash: boosted decision trees fitted to bits that are inferred by graph cuts.
 

@@ -1,6 +1,5 @@
 """MACHasher: codes and hash functions fitted to each other."""
 
-from dataclasses import KW_ONLY, dataclass
 from itertools import count
 from numbers import Real
 
@@ -8,6 +7,7 @@ import numpy as np
 from sklearn.svm import LinearSVC
 
 from .._compat import Interval
+from .._parameters import KW_ONLY, parameters
 from ..hashing._linear import PROJECTIONS
 from ._graph_cuts import PairwiseBits
 from ._sampled_pairs import DiscreteHasher, in_units, linear_function, signs
@@ -16,7 +16,7 @@ _GROWTH = 2.0  # of the penalty, after each round
 _FIRST_PASSES = 2  # over the bits, without penalty: one leaves much to improve
 
 
-@dataclass(eq=False, repr=False)
+@parameters
 class MACHasher(DiscreteHasher):
     r"""Auxiliary coordinates: codes and linear SVMs in turn, until they agree.
 

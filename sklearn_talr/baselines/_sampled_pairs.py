@@ -1,6 +1,5 @@
 """Base of the hashers of this room, which learn from some rows and all their pairs."""
 
-from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from numbers import Integral
 
@@ -8,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._compat import Interval, StrOptions, fit_method, independent_random_state
+from .._parameters import KW_ONLY, parameters
 from .._progress import Progress
 from .._state import replace_fitted
 from .._threads import one_thread
@@ -16,7 +16,7 @@ from ..affinity import fit_affinity
 from ..hashing._base import BaseHasher, all_rows_equal, check_features, mean_and_unit
 
 
-@dataclass(eq=False, repr=False)
+@parameters
 class DiscreteHasher(BaseHasher):
     """Base of hashers that learn from rows drawn at random and all their pairs.
 

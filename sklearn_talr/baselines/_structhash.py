@@ -16,13 +16,13 @@ r w + C R(w K) for r bits. At the minimum the multipliers of the tangents add up
 of C R by S; the bit whose products agree best with its negative is the one to add.
 """
 
-from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 
 import numpy as np
 from scipy.optimize import linprog, minimize
 
 from .._compat import Interval
+from .._parameters import KW_ONLY, parameters
 from .._types import Count
 from ..measures import Measure
 from ..measures._base import measure_name
@@ -33,7 +33,7 @@ _MOST_CUTS = 8  # to be added for one bit
 _MOST_STEPS = 30  # of the solver that finds a bit
 
 
-@dataclass(eq=False, repr=False)
+@parameters
 class StructHasher(DiscreteHasher):
     r"""StructHash: column generation for a structured SVM on a ranking loss.
 

@@ -16,12 +16,5 @@ from ._packed import (
 )
 from ._scores import maxsim_scores, weighted_scores
 
-__all__ = [
-    "PackedCodes",
-    "concatenate_codes",
-    "hamming_distances",
-    "maxsim_scores",
-    "pack_codes",
-    "unpack_codes",
-    "weighted_scores",
-]
+__all__ = ["PackedCodes", "concatenate_codes", "hamming_distances", "maxsim_scores"]
+__all__ += ["pack_codes", "unpack_codes", "weighted_scores"]

@@ -1,6 +1,5 @@
 """A hasher for weighted queries: words whose vectors add up to the features."""
 
-from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 
 import numpy as np
@@ -17,6 +16,7 @@ from .._compat import (
     fit_method,
     independent_random_state,
 )
+from .._parameters import KW_ONLY, parameters
 from .._progress import Progress, warn_caller
 from .._state import replace_fitted
 from .._threads import map_in_threads, one_thread
@@ -45,7 +45,7 @@ def _learns_in_parts(hasher):
     return True
 
 
-@dataclass(eq=False, repr=False)
+@parameters
 class AdditiveHasher(BaseHasher):
     """Codes of words whose vectors add up to the features, for weighted queries.
 

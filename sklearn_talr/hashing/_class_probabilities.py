@@ -1,6 +1,5 @@
 """Class probabilities of a classifier as features, of few dimensions."""
 
-from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 
 import numpy as np
@@ -34,6 +33,7 @@ from .._compat import (
     safe_split,
     with_callbacks,
 )
+from .._parameters import KW_ONLY, parameters
 from .._progress import Progress, warn_caller
 from .._state import replace_fitted
 from .._types import Any, Array, ArrayLike, Literal, Rows, Self
@@ -46,7 +46,7 @@ _TEMPERATURE_OF_CLASSES = 1.6  # better than 1 on CIFAR-10 and Fashion-MNIST
 _LEAST = 1e-12  # probability, so that logarithms stay finite
 
 
-@dataclass(eq=False, repr=False)
+@parameters
 class ClassProbabilities(
     CallbackSupportMixin,
     ClassNamePrefixFeaturesOutMixin,

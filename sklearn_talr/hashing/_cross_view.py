@@ -1,6 +1,5 @@
 """CrossViewHasher: codes for queries of one kind and items of another."""
 
-from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 from typing import Any, Literal, Self
 
@@ -8,6 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import HasMethods, Interval, StrOptions, fit_method, independent_random_state
+from .._parameters import KW_ONLY, parameters
 from .._progress import Progress, warn_caller
 from .._state import replace_fitted
 from .._types import Column, NDArray, Rows, Sequence
@@ -30,7 +30,7 @@ from ._views import check_views, judgments_by_query
 _AUTO = StrOptions({"auto"})
 
 
-@dataclass(eq=False, repr=False)
+@parameters
 class CrossViewHasher(GradientHasher):
     """Codes for items of one kind, which queries of another kind ask for.
 

@@ -1,11 +1,11 @@
 """TALRHasher: hash codes by gradients of a tie-aware ranking measure, or of any loss."""
 
-from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, Literal, Self
 
 from .._arrays import Space
 from .._compat import HasMethods, Interval, StrOptions, available_if, fit_method
+from .._parameters import KW_ONLY, parameters
 from .._state import replace_fitted
 from .._types import Affinity, Callable, Column, Rows, Seed, Sequence
 from ..losses._tie_aware import loss_of
@@ -33,7 +33,7 @@ class _InstanceWith(HasMethods):
         return self._what
 
 
-@dataclass(eq=False, repr=False)
+@parameters
 class GradientHasher(BaseHasher):
     """Base of hashers that are trained by gradients: parameters that they share."""
 
@@ -91,7 +91,7 @@ def _trains_on_chunks(hasher):
     return True
 
 
-@dataclass(eq=False, repr=False)
+@parameters
 class TALRHasher(GradientHasher):
     r"""Hash codes learned by maximizing tie-aware average precision or NDCG.
 

@@ -1,7 +1,6 @@
 """Linear hashers that need no labels: random hyperplanes and rotated principal axes."""
 
 import math
-from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 
 import numpy as np
@@ -10,6 +9,7 @@ from scipy.linalg import svd
 from sklearn.decomposition import PCA
 
 from .._compat import Interval, fit_method, independent_random_state
+from .._parameters import KW_ONLY, parameters
 from .._progress import Progress
 from .._state import replace_fitted
 from .._threads import one_thread
@@ -32,7 +32,7 @@ _MOST_ROWS = 20_000
 _MOST_CELLS = 2**25
 
 
-@dataclass(eq=False, repr=False)
+@parameters
 class _ProjectionHasher(BaseHasher):
     """Signs of one linear projection of centered features."""
 
@@ -128,7 +128,7 @@ class LSHHasher(_ProjectionHasher):
     _projection, _n_iter = "random", 0
 
 
-@dataclass(eq=False, repr=False)
+@parameters
 class ITQHasher(_ProjectionHasher):
     """Iterative quantization: principal axes, rotated to lose least by taking signs.
 

@@ -1,6 +1,5 @@
 """Kernel ridge regression as a classifier, with probabilities of samples left out."""
 
-from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 
 import numpy as np
@@ -20,6 +19,7 @@ from .._compat import (
     fit_method,
     independent_random_state,
 )
+from .._parameters import KW_ONLY, parameters
 from .._progress import Progress, warn_caller
 from .._state import replace_fitted, validate_aside, validate_seen
 from .._threads import one_thread
@@ -40,7 +40,7 @@ _MOST_NAMED = 10  # classes, in a warning
 _CERTAIN = 1e4  # score of a label that all samples have, or minus that of one that none has
 
 
-@dataclass(eq=False, repr=False)
+@parameters
 class KernelRidgeClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     r"""Kernel ridge regression on classes, with leave-one-out probabilities.
 

@@ -1,13 +1,13 @@
 """Losses that draw each sample to the code of its class, or classes."""
 
 import math
-from dataclasses import dataclass
 from numbers import Real
 
 import numpy as np
 from scipy.linalg import hadamard
 
 from .._compat import Interval
+from .._parameters import parameters
 from .._types import Any, Callable, Tensor
 from ._base import BaseLoss, Training
 
@@ -60,7 +60,7 @@ class _ClassLoss(BaseLoss):
         return self._step(training, memberships, codes), fitted
 
 
-@dataclass(eq=False, repr=False)
+@parameters
 class CSQLoss(_ClassLoss):
     r"""CSQ: central similarity, each bit aims at that of a hash center.
 
@@ -138,7 +138,7 @@ class CSQLoss(_ClassLoss):
         return step
 
 
-@dataclass(eq=False, repr=False)
+@parameters
 class OrthoHashLoss(_ClassLoss):
     r"""OrthoHash: one cosine loss to codes of the classes that are nearly orthogonal.
 

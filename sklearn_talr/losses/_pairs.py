@@ -14,10 +14,10 @@ With k < b bits, inner products are multiplied by b / k. Affinities of pairs tha
 count are below 0, as those of a sample with itself.
 """
 
-from dataclasses import dataclass
 from numbers import Real
 
 from .._compat import Interval
+from .._parameters import parameters
 from .._types import Count, Tensor
 from ._base import BaseLoss
 
@@ -82,7 +82,7 @@ def _error_of_both(query_bits, item_bits):
     return (error + _quantization_error(item_bits)) / 2
 
 
-@dataclass(eq=False, repr=False)
+@parameters
 class DSHLoss(_PairLoss):
     r"""DSH and m-DSH: squared errors of pairwise distances.
 
@@ -141,7 +141,7 @@ class DSHLoss(_PairLoss):
         return near + _mean_where(affinity == 0, (distance - n_bits) ** 2)
 
 
-@dataclass(eq=False, repr=False)
+@parameters
 class DPSHLoss(_PairLoss):
     r"""DPSH: likelihood of similar and dissimilar pairs.
 
@@ -191,7 +191,7 @@ class DPSHLoss(_PairLoss):
         return _likelihood(products / 2, affinity) + self.quantization_weight * error
 
 
-@dataclass(eq=False, repr=False)
+@parameters
 class DTSHLoss(_PairLoss):
     r"""DTSH: likelihood of triplets.
 
@@ -298,7 +298,7 @@ class HashNetLoss(_PairLoss):
         return similar + _mean_where(affinity == 0, softplus(scaled))
 
 
-@dataclass(eq=False, repr=False)
+@parameters
 class DCMHLoss(_PairLoss):
     r"""DCMH: likelihood of relevant and irrelevant pairs, of bits that are balanced.
 
@@ -362,7 +362,7 @@ class DCMHLoss(_PairLoss):
         return loss
 
 
-@dataclass(eq=False, repr=False)
+@parameters
 class ContrastiveLoss(_PairLoss):
     r"""Softmax loss: the relevant items of a query stand out among those of a minibatch.
 

@@ -1,14 +1,13 @@
 """Losses that maximize tie-aware average precision and NDCG."""
 
-from dataclasses import dataclass
-
+from .._parameters import parameters
 from .._types import Count, Tensor
 from ..measures import Measure
 from ..measures._base import measure_name
 from ._base import BaseLoss, _FunctionLoss
 
 
-@dataclass(eq=False, repr=False)
+@parameters
 class AveragePrecisionLoss(BaseLoss):
     """One minus tie-aware average precision, of a minibatch whose samples rank each other.
 
@@ -82,7 +81,7 @@ class AveragePrecisionLoss(BaseLoss):
         return ranking_loss(query_bits, item_bits, index, *how)
 
 
-@dataclass(eq=False, repr=False)
+@parameters
 class NDCGLoss(BaseLoss):
     """One minus tie-aware NDCG, of a minibatch whose samples rank each other.
 

@@ -1,6 +1,5 @@
 """Scorers that let model selection see a tie-aware measure of a hasher or ranker."""
 
-from dataclasses import dataclass
 from numbers import Real
 
 import numpy as np
@@ -9,6 +8,7 @@ from sklearn.utils.metadata_routing import MetadataRequest
 from .._arrays import as_numpy
 from .._compat import StrOptions, validated
 from .._hashers import QUERIES, FittedHasher
+from .._parameters import parameters
 from .._types import Affinity, Any, Callable, Column, Literal
 from ..affinity import resolve_affinity
 from ..affinity._groups import leave_out_groups
@@ -164,7 +164,7 @@ def make_ranking_scorer(
     return _RankingScorer(measures, single, zero_division)
 
 
-@dataclass(eq=False, repr=False)
+@parameters
 class _Scorer:
     """A class rather than a closure, so that it can be pickled and printed."""
 
@@ -325,7 +325,7 @@ def make_retrieval_scorer(
     return _RetrievalScorer(measures, single, zero_division, *of_items, query)
 
 
-@dataclass(eq=False, repr=False)
+@parameters
 class _RetrievalScorer(_Scorer):
     """The scorer that `make_retrieval_scorer` returns."""
 

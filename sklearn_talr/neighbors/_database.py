@@ -1,6 +1,5 @@
 """A database of codes: it grows, shrinks, is searched and ranked, and is kept in files."""
 
-from dataclasses import KW_ONLY, dataclass
 from inspect import isfunction
 from numbers import Integral, Real
 from operator import attrgetter
@@ -14,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import ragged
 from .._compat import Interval, StrOptions
+from .._parameters import KW_ONLY, parameters
 from .._threads import map_in_threads, slices
 from .._types import Affinity, Array, ArrayLike, Callable, Column, Count, FilePath, Rows
 from ..affinity import BaseAffinity
@@ -91,7 +91,7 @@ class FittedAtOnce(BaseEstimator):
         return self.nbytes / self.n_items_
 
 
-@dataclass(eq=False, repr=False)
+@parameters
 class CodeDatabase(FittedAtOnce):
     """Base of all estimators of this room: items, questions about them, and their files.
 

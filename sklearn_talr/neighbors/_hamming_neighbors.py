@@ -1,9 +1,9 @@
 """The indexes of codes alone: asked by codes, and by weights."""
 
-from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 
 from .._compat import Interval
+from .._parameters import KW_ONLY, parameters
 from .._types import Count
 from ..codes._packed import refuse_terms
 from ..codes._scores import refuse_codes
@@ -127,7 +127,7 @@ class HammingNeighbors(CodeDatabase):
         return read_bits(refuse_terms(X, "X"), index)
 
 
-@dataclass(eq=False, repr=False)
+@parameters
 class WeightedHammingNeighbors(CodeDatabase):
     """Nearest neighbors by weighted Hamming distance: codes that are asked by weights.
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, Literal, Self
 
@@ -22,6 +22,7 @@ from .._compat import (
     with_callbacks,
 )
 from .._hashers import QUERIES, FittedHasher
+from .._parameters import KW_ONLY, parameters
 from .._progress import Progress
 from .._types import Array, Column, Count, FilePath, Rows, Seed
 from ..affinity import PrecomputedAffinity
@@ -68,7 +69,7 @@ class RoutesToHasher(CallbackSupportMixin, MetaEstimatorMixin):
         return router.add(hasher=self.hasher, method_mapping=mapping)
 
 
-@dataclass(eq=False, repr=False)
+@parameters
 class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
     """Nearest neighbors of features, by the codes of a hasher: the hasher and its index.
 

@@ -1,7 +1,6 @@
 """Items that are ranked for queries, as an estimator whose samples are the queries."""
 
 import copy
-from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -12,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._compat import HasMethods, StrOptions, routing_enabled, with_callbacks
 from .._hashers import QUERIES, FittedHasher
+from .._parameters import KW_ONLY, parameters
 from .._progress import Progress
 from .._state import replace_fitted, validate_aside
 from .._types import Affinity, Any, Callable, Column, Literal, Rows, Self
@@ -19,7 +19,7 @@ from ..affinity import JudgmentAffinity
 from ._hashed_neighbors import HashedNeighbors, RoutesToHasher
 
 
-@dataclass(eq=False, repr=False)
+@parameters
 class ItemRanker(RoutesToHasher, BaseEstimator):
     """Rank given items for queries of another kind: the samples are queries.
 

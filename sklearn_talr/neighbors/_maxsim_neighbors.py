@@ -1,12 +1,13 @@
 """The index of documents that are sets of tokens, asked by sets of tokens."""
 
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import dataclass, replace
 from numbers import Integral
 
 import numpy as np
 from sklearn.base import clone
 
 from .._compat import HasMethods, Interval, StrOptions, num_samples, with_callbacks
+from .._parameters import KW_ONLY, parameters
 from .._progress import Progress
 from .._threads import map_in_threads
 from .._types import Any, ArrayLike, Column, Count, Rows, Self
@@ -18,7 +19,7 @@ from ._hashed_neighbors import WithHasher, fit_hasher
 from ._read import check_number
 
 
-@dataclass(eq=False, repr=False)
+@parameters
 class MaxSimNeighbors(WithHasher, FittedAtOnce):
     """Nearest documents that are sets of tokens, by sums of maxima: a hasher and its index.
 

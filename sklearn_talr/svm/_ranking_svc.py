@@ -1,7 +1,6 @@
 """Structured SVM that ranks by average precision or NDCG."""
 
 from copy import copy
-from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 
 import joblib
@@ -16,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._arrays import as_numpy, check_groups, refuse_missing
 from .._compat import CallbackSupportMixin, Interval, StrOptions, fit_method
+from .._parameters import KW_ONLY, parameters
 from .._progress import Progress, warn_caller
 from .._state import held, replace_fitted, validate_aside
 from .._threads import one_thread
@@ -186,7 +186,7 @@ def _check_grades(y):
 _FLOATS = (np.float64, np.float32)
 
 
-@dataclass(eq=False, repr=False)
+@parameters
 class RankingSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     r"""Linear SVM trained on average precision or NDCG.
 
