@@ -29,7 +29,8 @@ def with_errors(minimize, seed):
     def minimize_with_errors(engine, *args, **kwargs):
         rng, weights = np.random.default_rng(seed), engine.weights()
         for each in weights.values() if isinstance(weights, dict) else weights:
-            if np.asarray(each.real).dtype.kind == "f":
+            each = each if isinstance(each, np.ndarray) else each.numpy()  # the same memory
+            if each.dtype.kind == "f":
                 each *= 1 + 1e-6 * rng.standard_normal(each.shape).astype(np.float32)
         engine.restore(weights)
         return minimize(engine, *args, **kwargs)
