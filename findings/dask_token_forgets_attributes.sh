@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # dask: two objects of a dataclass that differ in what was set after __init__ have one token.
-# Guess before the run: a token tells objects apart that pickle tells apart, so that a fitted
+# Expected (no guess: it was looked for after Ray had lost attributes): a token tells objects apart that pickle tells apart, so that a fitted
 # estimator and one that is not have two tokens.
 set -euo pipefail
 folder=$(mktemp -d)

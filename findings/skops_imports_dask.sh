@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # skops beside scikit-learn: importing skops.io imports every array library that is installed.
-# Guess before the run: reading a file of a NumPy model imports NumPy, SciPy and scikit-learn.
+# Expected (written after a profile had shown the imports): reading a file of a NumPy model imports NumPy, SciPy and scikit-learn.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
