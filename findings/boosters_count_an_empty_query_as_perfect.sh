@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # LightGBM, CatBoost: nDCG and MAP of a query with nothing relevant.
-# Guess before the run: it counts 0, or is left out of the mean.
+# Expected (written after a run had shown the value): it counts 0, or is left out of the
+# mean.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# dask: two objects of a dataclass that differ in what was set after __init__ have one token.
-# Expected (no guess: it was looked for after Ray had lost attributes): a token tells objects apart that pickle tells apart, so that a fitted
-# estimator and one that is not have two tokens.
+# dask: two objects of a dataclass that differ in what was set after __init__ have one
+# token.
+# Expected (no guess: it was looked for after Ray had lost attributes): a token tells
+# objects apart that pickle tells apart, so that a fitted estimator and one that is not
+# have two tokens.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # joblib: equal arrays have different hashes if one is stored by columns.
-# Guess before the run: the hash is that of the numbers, so that a cached fit is found again.
+# Guess before the run: the hash is that of the numbers, so that a cached fit is found
+# again.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# numba: a loop variable that begins as the literal 0 lets each function it is passed to be
-# compiled twice.
-# Guess before the run: 0 and a counter are both int64, so one version serves both.
+# numba: a loop variable that begins as the literal 0 lets each function it is passed to
+# be compiled twice.
+# Expected (met while a slow fit was looked into): 0 and a counter are both int64, so one
+# version serves both.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # numba: np.partition of floats compiles some sixty functions, many of them about text.
-# Guess before the run: a selection of one array needs about ten compiled functions.
+# Expected (met while a slow fit was looked into): a selection of one array needs about
+# ten compiled functions.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

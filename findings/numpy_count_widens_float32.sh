@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
-# NumPy: what np.count_nonzero returns decides the precision of float32 arithmetic behind it.
-# Guess before the run: a count is a Python int in all versions, and leaves float32 as it is.
+# NumPy: what np.count_nonzero returns decides the precision of float32 arithmetic behind
+# it.
+# Expected (met while a slow fit was looked into): a count is a Python int in all
+# versions, and leaves float32 as it is.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # NumPy: np.load of an .npz file takes mmap_mode and reads everything into memory.
-# Guess before the run: an array that was stored without compression is mapped, or the option
-# is refused.
+# Guess before the run: an array that was stored without compression is mapped, or the
+# option is refused.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Ray under dask: an object of a dataclass reaches its task made anew of its fields.
-# Expected (written after a test of ours had failed): a task gets the object that it was given, or a pickled copy of it,
-# with all attributes.
+# Expected (written after a test of ours had failed): a task gets the object that it was
+# given, or a pickled copy of it, with all attributes.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

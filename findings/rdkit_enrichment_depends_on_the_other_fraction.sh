@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# RDKit: the enrichment factor at one fraction depends on which other fractions are asked for.
-# Expected (written after a comparison had shown the difference): each fraction is rounded up to whole molecules by itself, so that
-# 5 % of 18 molecules is the first one, whether or not 1 % is asked for as well.
+# RDKit: the enrichment factor at one fraction depends on which other fractions are asked
+# for.
+# Expected (written after a comparison had shown the difference): each fraction is rounded
+# up to whole molecules by itself, so that 5 % of 18 molecules is the first one, whether
+# or not 1 % is asked for as well.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

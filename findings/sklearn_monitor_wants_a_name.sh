@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # scikit-learn: a fit with ScoringMonitor(scoring=None) raises a TypeError.
-# Guess before the run: the monitor logs estimator.score, as the page of the class says of
-# None.
+# Expected (written after a first probe): the monitor logs estimator.score, as the page of
+# the class says of None.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # scikit-learn: a ScoringMonitor of a GridSearchCV says that the search is not fitted.
-# Guess before the run: a search has many scores, and the monitor has a row for each candidate
-# and fold.
+# Guess before the run: a search has many scores, and the monitor has a row for each
+# candidate and fold.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
-# skops beside scikit-learn: importing skops.io imports every array library that is installed.
-# Expected (written after a profile had shown the imports): reading a file of a NumPy model imports NumPy, SciPy and scikit-learn.
+# skops beside scikit-learn: importing skops.io imports every array library that is
+# installed.
+# Expected (written after a list of modules had shown the imports): reading a file of a
+# NumPy model imports NumPy, SciPy and scikit-learn.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# torch: with one seed, randn gives other numbers where wide instructions are used. It needs a
-# processor with AVX2.
+# torch: with one seed, randn gives other numbers where wide instructions are used. It
+# needs a processor with AVX2.
 # Guess before the run: a seed gives the same numbers on every processor of one kind.
 set -euo pipefail
 folder=$(mktemp -d)

@@ -185,7 +185,8 @@ def test_plain_forms_are_read_back():
         assert type(twin) is type(fitted)
         assert_array_equal(twin(y, y), fitted(y, y))
     for affinity in (near, Near(), Unequal()):
-        with pytest.raises(ValueError, match=r"cannot be saved: only .*\bLabelAffinity, S"):
+        message = r"cannot be saved: only .*\bLabelAffinity, Shared"
+        with pytest.raises(ValueError, match=message):
             BaseAffinity.of(affinity).to_plain()
     for key, value in [("_x", 1), ("levels_", "name"), ("levels_", [])]:
         with pytest.raises(ValueError, match="LabelAffinity"):

@@ -299,7 +299,8 @@ def test_dask_frames_are_refused_by_name():
     pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
     features = in_blocks(X, (30, 30))
     labels = dd.from_pandas(pd.Series(LABELS), npartitions=2)
-    with pytest.raises(TypeError, match=r"y must be a dask array, got Series.*lengths=T"):
+    message = r"y must be a dask array, got Series.*lengths=True"
+    with pytest.raises(TypeError, match=message):
         fit(Recorder(2), features, labels)
     with pytest.raises(TypeError, match="X must be a dask array, got DataFrame"):
         fit(Recorder(2), dd.from_pandas(pd.DataFrame(X), npartitions=2), LABELS)

@@ -201,7 +201,8 @@ def test_swapped_arguments_are_suspected(tmp_path):
         evaluate_run(run, qrels)
     evaluate_run(qrels, run)
     evaluate_run(qrels, {query: dict.fromkeys(docs, 1) for query, docs in run.items()})
-    with pytest.raises(ValueError, match=r"AP takes integers .*, got 0\.5.*swapped"):
+    message = r"AP takes integers as relevance, got 0\.5.*swapped"
+    with pytest.raises(ValueError, match=message):
         evaluate_run({"q1": {"d1": 0.5}}, qrels)
     with pytest.warns(UserWarning, match="qrels.*run.*swapped"):
         evaluate_run({"q1": {"d1": 0.5}}, qrels, "nDCG")

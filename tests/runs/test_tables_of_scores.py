@@ -102,14 +102,16 @@ def test_arrow_keeps_names(table):
 def test_rows_that_are_systems_are_turned_and_told_of(name, table):
     wanted = compare_scores(table, test="t").to_dict()
     for form in (table.T.rename_axis(name), table.T.rename_axis(name).reset_index()):
-        with pytest.warns(UserWarning, match="is turned. Its tasks are t0") as told:
+        message = "the table is turned. Its tasks are t0"
+        with pytest.warns(UserWarning, match=message) as told:
             found = compare_scores(form, test="t")
         assert told[0].filename == __file__
         assert found.to_dict() == wanted
         assert found.queries == list(table.index)
     with pytest.raises(ValueError, match="may name queries or systems, each once"):
         compare_scores(pd.concat([form, form]))
-    with pytest.raises(ValueError, match=r"turn the .* scores\.set_index\('name'\)\.T"):
+    message = r"turn the table by scores\.set_index\('name'\)\.T"
+    with pytest.raises(ValueError, match=message):
         compare_scores(form.rename(columns={name: "name"}))
     numbers = {"baseline": table["base"], "model": table["good"]}  # a system of this name
     assert compare_scores(numbers).names == ["baseline", "model"]
