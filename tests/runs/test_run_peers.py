@@ -61,7 +61,7 @@ def test_trec_eval_is_where_we_say_and_between_worst_and_best():
 @pytest.mark.parametrize("name", ["pytrec_eval-terrier", "ir-measures", "scikit-learn"])
 def test_lines_of_the_page_give_the_numbers_of_other_tools(name, monkeypatch):
     """On random tied runs, each with the line that the page prints."""
-    monkeypatch.syspath_prepend(ROOT / "docs" / "other_tools")
+    monkeypatch.syspath_prepend(ROOT / "benchmarks" / "other_tools")
     run_tools = import_module("run_tools")
     tool = run_tools.evaluation_tools.TOOLS[name]
     mean, (qrels, run) = tool(), run_tools.tied_runs()

@@ -1,7 +1,7 @@
 """Run other tools of this field, and write the tables of the page on them.
 
-    python docs/other_tools/run_tools.py                # all, an hour
-    python docs/other_tools/run_tools.py ranx usearch   # some; other rows stay
+    python benchmarks/other_tools/run_tools.py                # all, an hour
+    python benchmarks/other_tools/run_tools.py ranx usearch   # some; other rows stay
 
 Tools are installed, pinned, in temporary environments, one for each set of packages that
 they ask for beside themselves. `evaluation_tools.py` and `engine_tools.py` run there; here
@@ -25,7 +25,7 @@ import numpy as np
 from sklearn_talr.runs import evaluate_run  # noqa: F401
 
 HERE = Path(__file__).resolve().parent
-TABLES = HERE.parent / "user_guide" / "tables"
+TABLES = HERE.parents[1] / "docs" / "user_guide" / "tables"
 TORCH = evaluation_tools.TORCH
 N_RUNS = 200
 TOLERANCE = 2e-5  # some round to five digits
