@@ -2,22 +2,22 @@
 
 from dataclasses import KW_ONLY as KW_ONLY
 from dataclasses import dataclass
-from typing import dataclass_transform
+from typing import Any, TypeVar, dataclass_transform
 
-from ._types import Any
+Class = TypeVar("Class", bound=type[Any])
 
 
 @dataclass_transform(eq_default=False)
-def parameters(cls: Any) -> Any:
+def parameters(cls: Class) -> Class:
     """Decorate an estimator: its annotated attributes become parameters of ``__init__``.
 
     It is no dataclass to others: Ray, under dask, makes these anew of their fields, and
     dask tells them apart by their fields, where fitted attributes are what matters.
     """
-    above = [vars(each)["_fields"] for each in cls.__mro__ if "_fields" in vars(each)]
+    above = (each._init_fields for each in cls.__bases__ if hasattr(each, "_init_fields"))
     names = vars(cls).get("__annotations__", {})
     own = {name: vars(cls)[name] for name in names if name in vars(cls)}
     own |= {"__annotations__": names, "__module__": cls.__module__}
-    cls._fields = dataclass(type(cls.__name__, tuple(above[:1]), own))
-    cls.__init__ = cls._fields.__init__
+    cls._init_fields = dataclass(type(cls.__name__, tuple(above), own))
+    cls.__init__ = cls._init_fields.__init__
     return cls

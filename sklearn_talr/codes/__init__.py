@@ -16,5 +16,12 @@ from ._packed import (
 )
 from ._scores import maxsim_scores, weighted_scores
 
-__all__ = ["PackedCodes", "concatenate_codes", "hamming_distances", "maxsim_scores"]
-__all__ += ["pack_codes", "unpack_codes", "weighted_scores"]
+__all__ = [
+    "PackedCodes",
+    "concatenate_codes",
+    "hamming_distances",
+    "maxsim_scores",
+    "pack_codes",
+    "unpack_codes",
+    "weighted_scores",
+]

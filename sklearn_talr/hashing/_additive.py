@@ -415,6 +415,7 @@ class AdditiveHasher(BaseHasher):
         return float(n_found / (n_neighbors * n_samples))
 
     def _fit(self, X, y, size, max_samples):
+        fits_items = vars(self).pop("_fits_items", False)  # said for this fit alone
         X, seen = check_features(self, X)
         rng = independent_random_state(self.random_state)
         # An order at random: some of the first rows stand for all.
@@ -440,7 +441,7 @@ class AdditiveHasher(BaseHasher):
                 of_bits = self.n_bits, self.alpha, self.max_iter
                 some = rows[:_ROWS_TO_COMPARE] if n_of_words else rows
                 bits = fit_bits(frame, some, *of_bits, *how)
-                are_items = self._fits_items and len(rows) == X.shape[0]
+                are_items = fits_items and len(rows) == X.shape[0]
                 are_better = n_of_words and are_words_better(
                     model, bits, self.metric, are_items
                 )

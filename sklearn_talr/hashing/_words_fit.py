@@ -292,7 +292,6 @@ def _best_alpha(rows, words):
     if not n_held:
         return _ALPHAS[-1]
     fitted = slice(n_held, None)
-
     held_out = slice(min(n_held, _HELD_FOR_ALPHA))
 
     def cosine(alpha):

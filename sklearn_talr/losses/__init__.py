@@ -43,11 +43,28 @@ if TYPE_CHECKING:
         soft_ndcg,
     )
 
-__all__ = ["AveragePrecisionLoss", "BaseLoss", "Batch", "CSQLoss", "ContrastiveLoss"]
-__all__ += ["DCMHLoss", "DPSHLoss", "DSHLoss", "DTSHLoss", "HashNetLoss"]
-__all__ += ["MutualInformationLoss", "NDCGLoss", "OrthoHashLoss", "TieAwareLoss"]
-__all__ += ["Training", "simplified_average_precision", "simplified_ndcg"]
-__all__ += ["soft_average_precision", "soft_counts", "soft_ndcg"]
+__all__ = [
+    "AveragePrecisionLoss",
+    "BaseLoss",
+    "Batch",
+    "CSQLoss",
+    "ContrastiveLoss",
+    "DCMHLoss",
+    "DPSHLoss",
+    "DSHLoss",
+    "DTSHLoss",
+    "HashNetLoss",
+    "MutualInformationLoss",
+    "NDCGLoss",
+    "OrthoHashLoss",
+    "TieAwareLoss",
+    "Training",
+    "simplified_average_precision",
+    "simplified_ndcg",
+    "soft_average_precision",
+    "soft_counts",
+    "soft_ndcg",
+]
 
 __getattr__, __dir__ = lazy_names(
     __name__,

@@ -15,6 +15,26 @@ from ._enrichment import AUC, BEDROC, EF, RIE
 from ._evaluation import TieBreakingRange
 from ._measures import AP, DCG, ERR, F1, RBP, RR, Bpref, Judged, P, R, Rprec, Success, nDCG
 
-__all__ = ["AP", "AUC", "BEDROC", "Bpref", "DCG", "EF", "ERR", "F1", "Judged"]  # noqa: RUF022
-__all__ += ["Measure", "P", "R", "RBP", "RIE", "RR", "Rprec", "Success"]  # noqa: RUF022
-__all__ += ["TieBreakingRange", "nDCG", "parse_measure", "parse_measures"]
+__all__ = [  # noqa: RUF022
+    "AP",
+    "AUC",
+    "BEDROC",
+    "Bpref",
+    "DCG",
+    "EF",
+    "ERR",
+    "F1",
+    "Judged",
+    "Measure",
+    "P",
+    "R",
+    "RBP",
+    "RIE",
+    "RR",
+    "Rprec",
+    "Success",
+    "TieBreakingRange",
+    "nDCG",
+    "parse_measure",
+    "parse_measures",
+]

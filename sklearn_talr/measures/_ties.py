@@ -256,7 +256,7 @@ class Ties:
         """Give each tie the value of its query, of shape (n_queries, 1)."""
         return np.repeat(values[:, 0], np.diff(self._last[:, 0], prepend=-1))
 
-    @property
+    @cached_property
     def n_listed(self):
         """Items of each query's list: those ranked, then relevant ones that are not."""
         is_missing = self.t >= self.spread(self.n_items)

@@ -9,6 +9,15 @@ from ._maxsim_neighbors import MaxSimNeighbors
 from ._rescoring import rescore
 from ._search_backend import HashedSearchBackend
 
-__all__ = ["BitsForRecall", "HammingNeighbors", "HashedNeighbors"]
-__all__ += ["HashedSearchBackend", "ItemRanker", "MaxSimNeighbors", "Ranking"]
-__all__ += ["WeightedHammingNeighbors", "n_bits_for", "rescore"]
+__all__ = [
+    "BitsForRecall",
+    "HammingNeighbors",
+    "HashedNeighbors",
+    "HashedSearchBackend",
+    "ItemRanker",
+    "MaxSimNeighbors",
+    "Ranking",
+    "WeightedHammingNeighbors",
+    "n_bits_for",
+    "rescore",
+]

@@ -66,7 +66,7 @@ def test_every_parameter_is_written_out_and_constrained(hasher):
     assert "__signature__" not in vars(cls)
     names = list(inspect.signature(cls).parameters)
     assert names[0] == "n_bits"
-    assert names == [field.name for field in fields(cls._fields)]
+    assert names == [field.name for field in fields(cls._init_fields)]
     assert not is_dataclass(cls)  # dask and Ray would forget what is fitted
 
 

@@ -104,6 +104,7 @@ def test_words_of_eight_fit_the_items_of_an_index_more_closely():
     some = HashedNeighbors(hasher, max_samples=999, random_state=0).fit(rows).hasher_
     assert [each.word_size_ for each in (alone, own, some)] == [1, 8, 1]
     assert own.score(rows) > alone.score(rows) + 0.02
+    assert own.fit(rows).word_size_ == 1  # what an index said holds for its own fit
 
 
 def test_features_in_a_frame():
