@@ -179,14 +179,16 @@ def test_verbose_prints_each_task(case, capsys):
 def test_a_fit_that_nobody_sees_says_once_if_it_will_take_minutes(caplog, monkeypatch):
     now = [0.0]
     monkeypatch.setattr("sklearn_talr._progress.time.perf_counter", lambda: now[0])
-    for verbose, n_tasks, seconds, told in [
-        (False, 100, 2.0, "2 of 100 is done, and the others may take 4 minutes"),
-        (False, 100, 0.5, None),
-        (False, None, 90.0, None),  # nobody knows how many there are
-        (True, 100, 2.0, None),
+    for verbose, n_tasks, n_alike, seconds, told in [
+        (False, 100, 100, 2.0, "2 of 100 is done, and the others may take 4 minutes"),
+        (False, 100, 100, 0.5, None),
+        (False, 100, 3, 2.0, None),  # others take no time beside these
+        (False, None, None, 90.0, None),  # nobody knows how many there are
+        (True, 100, 100, 2.0, None),
     ]:
         caplog.clear()
         progress = Progress(small(verbose=verbose), n_tasks=n_tasks, name="epoch")
+        progress.n_alike = n_alike
         for _ in range(3):
             progress.begin()
             now[0] += seconds if progress.n_done else 90.0  # the first compiles loops

@@ -1,6 +1,7 @@
 """Hashers whose words have several bits, from their fit to the scores of their codes."""
 
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,7 +17,12 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from sklearn_talr.codes import maxsim_scores, weighted_scores
 from sklearn_talr.hashing import AdditiveHasher, _words
 from sklearn_talr.hashing._words import Model
-from sklearn_talr.hashing._words_fit import _ERRORS, Moments, _best_codebooks
+from sklearn_talr.hashing._words_fit import (
+    _ERRORS,
+    Moments,
+    _best_codebooks,
+    are_words_better,
+)
 from sklearn_talr.metrics import tie_aware_average_precision_score
 from sklearn_talr.neighbors import HashedNeighbors
 
@@ -348,3 +354,22 @@ def test_scores_of_searches_are_recalls(X):
     scores = search.cv_results_["mean_test_score"]
     assert ((scores > 0.1) & (scores < 1)).all()
     assert clone(search.best_estimator_).word_size in (1, 4, 8)
+
+
+def test_words_of_eight_are_kept_by_what_they_leave():
+    """Of 1 % less than single bits leave; of twice as much as these."""
+    bits, less, more = (SimpleNamespace(cosine=1 - error) for error in (0.2, 0.198, 0.4))
+    for metric, kept in (("cosine", True), ("inner_product", False), ("euclidean", False)):
+        assert are_words_better(less, bits, metric, are_items=False) == kept
+        assert are_words_better(less, bits, metric, are_items=True)
+        assert not are_words_better(more, bits, metric, are_items=True)
+
+
+def test_three_iterations_of_words_come_first_and_are_the_long_ones(monkeypatch):
+    made, make = [], AdditiveHasher._progress
+    monkeypatch.setattr(
+        AdditiveHasher, "_progress", lambda *how: made.append(make(*how)) or made[0]
+    )
+    X = np.random.default_rng(0).standard_normal((1_000, 12))
+    AdditiveHasher(16, random_state=0).fit(X)
+    assert made[0].n_alike == 3
