@@ -142,6 +142,76 @@ def refuse_masked(**arrays):
             )
 
 
+def axis_labels(table, axis=0):
+    """Labels of the rows or columns of a data frame or Series.
+
+    Parameters
+    ----------
+    table : object
+        A pandas DataFrame or Series, a polars DataFrame, or anything else.
+
+    axis : {0, 1}, default=0
+        0 for rows, 1 for columns.
+
+    Returns
+    -------
+    labels : ndarray of shape (n,) of object, or None
+        None if the object declares no labels along this axis: arrays have none.
+
+    is_default : bool
+        Whether nobody declared the labels: pandas counts rows from 0 by itself.
+    """
+    if axis >= getattr(table, "ndim", 2):
+        return None, False
+    if hasattr(table, "iloc"):
+        index = table.index if axis == 0 else table.columns
+        is_default = getattr(index, "start", None) == 0 and getattr(index, "step", None) == 1
+        return np.asarray(index, dtype=object), is_default
+    if axis == 1 and hasattr(table, "columns") and not callable(table.columns):
+        return np.asarray(list(table.columns), dtype=object), False
+    return None, False
+
+
+def refuse_unlike_labels(first, second, names, axis=0):
+    """Raise ValueError if two tables are joined by position and their labels disagree.
+
+    Labels agree if they are equal and in one order. Labels that pandas has counted are no
+    declaration, unless they are those of the other table in another order. An object
+    without labels, such as an array, goes with any other.
+
+    Parameters
+    ----------
+    first, second : object
+        Tables, Series or arrays whose rows, or columns, belong together by position.
+
+    names : tuple of two str
+        What errors call them.
+
+    axis : {0, 1}, default=0
+        Rows or columns.
+    """
+    (labels, is_default), (other, other_is_default) = (
+        axis_labels(table, axis) for table in (first, second)
+    )
+    if labels is None or other is None or len(labels) != len(other):
+        return
+    if np.array_equal(labels, other):
+        return
+    is_reordered = sorted(map(repr, labels)) == sorted(map(repr, other))
+    if (is_default or other_is_default) and not is_reordered:
+        return
+    place = int(np.flatnonzero([one != two for one, two in zip(labels, other)])[0])
+    noun = ("row", "index") if axis == 0 else ("column", "columns")
+    state = "the same labels in another order" if is_reordered else "other labels"
+    one, two = names
+    raise ValueError(
+        f"{two} has {state} than {one}: {noun[0]} {place} is {other[place]!r} there and "
+        f"{labels[place]!r} in {one}. Rows and columns are joined by position. Put {two} "
+        f"into the order of {one}, as by {two}.reindex({noun[1]}={one}.{noun[1]}), or pass "
+        f"{two}.to_numpy() if the labels mean nothing."
+    )
+
+
 def refuse_missing(y):
     """Raise ValueError if labels, an array or a list, hold NaN, NaT, None or pandas' NA.
 
