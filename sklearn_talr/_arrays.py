@@ -165,7 +165,9 @@ def axis_labels(table, axis=0):
         return None, False
     if hasattr(table, "iloc"):
         index = table.index if axis == 0 else table.columns
-        is_default = getattr(index, "start", None) == 0 and getattr(index, "step", None) == 1
+        is_default = (
+            getattr(index, "start", None) == 0 and getattr(index, "step", None) == 1
+        )
         return np.asarray(index, dtype=object), is_default
     if axis == 1 and hasattr(table, "columns") and not callable(table.columns):
         return np.asarray(list(table.columns), dtype=object), False

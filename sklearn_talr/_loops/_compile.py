@@ -3,13 +3,16 @@
 import logging
 import time
 import warnings
+from contextlib import suppress
 from functools import cache
 
 from numba import njit
 from numba.core import event
+from numba.core.caching import FunctionCache
 from numba.extending import intrinsic
 
 _SILENT_SECONDS = 2.0
+_LOGGER = logging.getLogger("sklearn_talr")
 
 
 class _Patience(event.Listener):
@@ -32,7 +35,7 @@ class _Patience(event.Listener):
         if str(event.data["dispatcher"].py_func.__module__).startswith(__package__):
             self._seconds += time.perf_counter() - self._started
         if self._seconds > _SILENT_SECONDS:
-            logging.getLogger("sklearn_talr").warning(
+            _LOGGER.warning(
                 "sklearn_talr compiles its loops when they are first called, which takes "
                 "seconds, and keeps them on disk for later processes. "
                 "sklearn_talr.warm_up() compiles them beforehand."
@@ -48,21 +51,75 @@ def compiled(function):
     Loops run without Python's lock. What was compiled is kept on disk, so that later
     processes load it: beside the source, in the folder that ``NUMBA_CACHE_DIR`` names, or,
     where the source lies in a folder that is not writable, in the user's folder of caches.
-    Where there is none of these a warning says so, and every process compiles anew.
+    If there is none of these, a warning says so, and every process compiles anew. Files
+    that are damaged are compiled anew, which the logger of the package says once.
 
     Functions whose names begin with an underscore are called by others alone. So they have
     no entry from Python, which takes an eighth of the time.
     """
     is_inner = function.__name__.startswith("_")
-    how = {"no_cpython_wrapper": is_inner, "no_cfunc_wrapper": True}
-    how |= {"nogil": True, "error_model": "numpy"}
+    options = {
+        "no_cpython_wrapper": is_inner,
+        "no_cfunc_wrapper": True,
+        "nogil": True,
+        "error_model": "numpy",
+    }
+    loop = njit(**options)(function)
     try:
-        return njit(cache=True, **how)(function)
+        kept_loops = _KeptLoops(function)
     except RuntimeError as error:
         if "no locator available" not in str(error):
             raise
         _warn_that_nothing_is_kept()
-        return njit(**how)(function)
+    else:
+        # njit(cache=True) sets this attribute to a cache that cannot bear damaged files
+        loop._cache = kept_loops
+    return loop
+
+
+class _KeptLoops(FunctionCache):
+    """Compiled forms of a loop on disk; files that are damaged are compiled anew.
+
+    A full disk or a power cut leaves files that are empty or cut. numba would raise the
+    error of pickle in every process until somebody empties the folder.
+    """
+
+    def load_overload(self, sig, target_context):
+        try:
+            return super().load_overload(sig, target_context)
+        # Pickle has no list of errors: bytes that are cut can raise nearly all of them
+        except Exception:
+            _tell_of_damaged_files(self.cache_path)
+            # An index that cannot be read could not be added to, either
+            with suppress(OSError):
+                self.flush()
+            return None
+
+    def save_overload(self, sig, data):
+        try:
+            super().save_overload(sig, data)
+        except Exception as error:
+            _tell_of_lost_loops(self.cache_path, str(error))
+
+
+@cache
+def _tell_of_damaged_files(folder):
+    _LOGGER.warning(
+        "sklearn_talr: files of compiled loops in %s are damaged, as after a full disk or a "
+        "power cut. The loops are compiled anew, which takes seconds.",
+        folder,
+    )
+
+
+@cache
+def _tell_of_lost_loops(folder, reason):
+    _LOGGER.warning(
+        "sklearn_talr: compiled loops cannot be kept in %s (%s), so that each process "
+        "compiles them anew, which takes seconds. Set NUMBA_CACHE_DIR to a folder that is "
+        "writable and has room.",
+        folder,
+        reason,
+    )
 
 
 @cache  # not once for each loop
