@@ -105,8 +105,8 @@ class _KeptLoops(FunctionCache):
 @cache
 def _tell_of_damaged_files(folder):
     _LOGGER.warning(
-        "sklearn_talr: files of compiled loops in %s are damaged, as after a full disk or a "
-        "power cut. The loops are compiled anew, which takes seconds.",
+        "sklearn_talr: files of compiled loops in %s are damaged, as after a full disk or "
+        "a power cut. The loops are compiled anew, which takes seconds.",
         folder,
     )
 
