@@ -10,6 +10,7 @@ import numpy as np
 from scipy import stats
 from sklearn.utils import gen_batches
 
+from .._arrays import refuse_unlike_labels
 from .._compat import Interval, StrOptions, independent_random_state, validated
 from .._types import ArrayLike, Column, Literal, Seed
 from ._means import RESAMPLING, ROUNDING, as_floats, bootstrap_deviations, make_strata
@@ -149,6 +150,10 @@ def paired_test(
     >>> result.p_value, result.n_resamples, result.is_exact
     (0.0625, 32, True)
     """
+    for axis in (0, 1):
+        refuse_unlike_labels(first, second, ("first", "second"), axis)
+    for name, values in (("first", first), ("second", second)):
+        refuse_unlike_labels(values, stratify, (name, "stratify"))
     first, second = as_floats(first, "first"), as_floats(second, "second")
     if first.shape != second.shape:
         raise ValueError(

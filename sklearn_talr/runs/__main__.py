@@ -91,7 +91,9 @@ def _text(args, compares):
         else:
             pd, is_parquet = import_pandas(), args.qrels.endswith(".parquet")
             scores = (pd.read_parquet if is_parquet else pd.read_csv)(args.qrels)
-        results, _ = evaluations_of_scores(scores, args.missing, args.groups)
+        results, _ = evaluations_of_scores(
+            scores, args.missing, groups=args.groups, aggregates=args.aggregates
+        )
         args.runs = [result.name for result in results]
     # Names of the runs, or their paths, or these with numbers: the first that differ
     names = [result.name for result in results]
@@ -167,6 +169,11 @@ def _parser(compares):
         return parser
     text = "what to do with missing cells of a table (default: raise)"
     add("--missing", choices=["raise", "drop"], default="raise", help=text)
+    text = (
+        "what to do with rows and columns of a table that are means of others, by name or"
+    )
+    text += " by value (default: raise)"
+    add("--aggregates", choices=["raise", "keep"], default="raise", help=text)
     text = "column of a table whose rows are averaged where it is the same"
     add("--groups", metavar="COLUMN", help=text)
     add("--test", choices=list(TESTS), default="randomization")

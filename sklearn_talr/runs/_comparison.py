@@ -8,12 +8,19 @@ from numbers import Real
 
 import numpy as np
 
+from .._arrays import check_groups
 from .._compat import Interval, StrOptions, independent_random_state, validated
 from .._progress import warn_caller
 from .._threads import one_thread
 from .._types import Any, Array, Column, DataFrame, Literal, NDArray, Seed
 from ..inference import n_queries_to_separate
-from ..inference._means import RESAMPLING, ROUNDING, expanded_interval, make_strata
+from ..inference._means import (
+    RESAMPLING,
+    ROUNDING,
+    expanded_interval,
+    make_strata,
+    refuse_unlike_rows,
+)
 from ..inference._tests import (
     TESTS,
     adjust_bh,
@@ -24,7 +31,7 @@ from ..inference._tests import (
     tiers,
 )
 from ._report import html_report
-from ._result import RunEvaluation, import_pandas
+from ._result import RunEvaluation, average_groups, import_pandas
 from ._text import (
     NAMES_OF_ADJUSTMENTS,
     comparison_records,
@@ -301,13 +308,14 @@ class RunComparison:
     __repr__ = __str__
 
 
-@validated(**OPTIONS)
+@validated(groups=["array-like", None], **OPTIONS)
 def compare_runs(
     *evaluations: Any,
     test: Literal["randomization", "bootstrap", "t", "wilcoxon"] = "randomization",
     adjust: Literal["auto", "max-t", "holm", "bh"] = "auto",
     alpha: float = 0.05,
     greater_is_better: bool = True,
+    groups: Column = None,
     stratify: Column = None,
     n_resamples: int = 10_000,
     random_state: Seed = 0,
@@ -351,9 +359,15 @@ def compare_runs(
     greater_is_better : bool, default=True
         Set it to False where the least mean is the best, as of seconds and errors.
 
+    groups : array-like of shape (n_queries,), default=None
+        Label of each query's group, in the order of ``evaluations[0].queries``, for queries
+        that are not independent, such as variants of one query. Each group is averaged, and
+        then is one row, so means, intervals and tests are of groups. None makes no groups.
+
     stratify : array-like of shape (n_queries,), default=None
         Label of each query's stratum, in the order of ``evaluations[0].queries``, for
-        intervals and the tests "bootstrap" and "t". None makes no strata.
+        intervals and the tests "bootstrap" and "t". None makes no strata. Queries of one
+        group must have one label.
 
     n_resamples : int, default=10_000
         Number of samples of queries, at least 100, for intervals, the test "bootstrap" and
@@ -371,7 +385,8 @@ def compare_runs(
     ------
     ValueError
         If there are fewer than two evaluations, they have not the same queries and
-        measures, or a stratum has one query.
+        measures, a stratum has one query, or `groups` or `stratify` are no labels of the
+        queries, in their order if they are a Series with an index.
 
     TypeError
         If an argument is no evaluation.
@@ -438,6 +453,18 @@ def compare_runs(
                 "compare_runs needs evaluations of the same queries and measures: evaluate "
                 "all runs by the same judgments, with missing_queries='zero'."
             )
+    queries = evaluations[0].queries if evaluations else []
+    for name, labels in (("groups", groups), ("stratify", stratify)):
+        refuse_unlike_rows(labels, name, queries, "evaluations[0].queries")
+    if groups is not None:
+        groups = check_groups(groups, len(queries))
+        if len(groups) != len(queries):
+            raise ValueError(
+                f"groups must have one label for each of the {len(queries)} queries, got "
+                f"{len(groups)}."
+            )
+        make_strata(stratify, len(queries))
+        evaluations, stratify = average_groups(evaluations, groups, stratify, rows="groups")
     options = alpha, greater_is_better, stratify, n_resamples, random_state
     return compare_evaluations(evaluations, test, adjust, *options)
 
