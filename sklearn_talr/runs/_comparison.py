@@ -490,8 +490,9 @@ def compare_evaluations(
         samples = strata, 1 - alpha, n_resamples, np.random.RandomState(seed)
         return expanded_interval(values, *samples, **options)
 
-    def tested(values):
-        return p_values(test, values, strata, n_resamples, np.random.RandomState(seed))
+    def tested(values, scale):
+        state = np.random.RandomState(seed)
+        return p_values(test, values, scale, strata, n_resamples, state)
 
     parts, all_tiers = [], {}
     for number, measure in enumerate(measures):
@@ -501,6 +502,10 @@ def compare_evaluations(
         )
         differences = expected[:, first] - expected[:, second]
         difference = differences.mean(axis=0)
+        # Rounding is relative to the largest value of a pair
+        largest = np.maximum(np.abs(worst), np.abs(best)).max(axis=0)
+        scale = np.maximum(largest[first], largest[second])
+        difference[np.abs(difference) <= ROUNDING * scale] = 0.0
         lowest = highest = adverse = differences  # one array where nothing is tied
         kinds = [differences]
         if (worst != best).any():
@@ -509,23 +514,27 @@ def compare_evaluations(
             # Ties in the order that speaks most against the better run of each pair
             adverse = np.where(difference > 0, lowest, highest)
             kinds.append(adverse)
-        turns = adverse.mean(axis=0) * np.sign(difference) <= ROUNDING
+        turns = adverse.mean(axis=0) * np.sign(difference) <= ROUNDING * scale
 
         # p-values alone, among all pairs, and in the most adverse order of ties
-        p_value, n_patterns, is_exact = tested(differences)
+        p_value, n_patterns, is_exact = tested(differences, scale)
         if adjust == "max-t" and len(pairs) > 1:
             least = max(1 / (n_resamples + 1), 2.0 ** (1 - strata.n))
             samples = strata, n_resamples, np.random.RandomState(seed)
-            adjusted, reach = max_t(expected, (first, second), kinds, *samples, alpha)
+            adjusted, reach = max_t(
+                expected, (first, second), kinds, scale, *samples, alpha
+            )
             low, high = difference - reach, difference + reach
             adjusted = adjusted[[0, -1]].T
         else:
             low, high = interval(expected, symmetric=True, pairs=(first, second))
-            adverse_p_value = tested(adverse)[0] if len(kinds) > 1 else p_value.copy()
+            adverse_p_value = (
+                tested(adverse, scale)[0] if len(kinds) > 1 else p_value.copy()
+            )
             # Before the adjustment: else a run that falls behind would help the others.
             adverse_p_value[turns] = 1.0
             adverse_p_value[np.isnan(p_value)] = np.nan
-            least = smallest_p_value(test, differences, n_resamples)
+            least = smallest_p_value(test, differences, scale, n_resamples)
             family = np.stack([p_value, adverse_p_value], axis=1)
             adjusted = adjust_bh(family) if adjust == "bh" else adjust_holm(family)
         settings = evaluations[0].rows, adjust, alpha, len(pairs), least, n_resamples
@@ -533,16 +542,16 @@ def compare_evaluations(
         adjusted[turns, 1] = 1.0
         adjusted[np.isnan(p_value)] = np.nan
         # Runs that are equal in all queries are in no family; nothing separates them.
-        are_equal = np.abs(differences).max(axis=0) <= ROUNDING
+        are_equal = np.abs(differences).max(axis=0) <= ROUNDING * scale
         p_value[are_equal] = adjusted[are_equal] = 1.0
 
         # Mean over standard deviation, infinite where the runs differ by one amount
         effect_size = np.full_like(difference, np.nan)
         if len(differences) > 1:
             spread = differences.std(axis=0, ddof=1)
-            is_same = spread <= ROUNDING
+            is_same = spread <= ROUNDING * scale
             effect_size = difference / np.where(is_same, 1.0, spread)
-            is_same &= np.abs(difference) > ROUNDING
+            is_same &= difference != 0
             effect_size[is_same] = np.copysign(np.inf, difference[is_same])
 
         means_low, means_high = interval(expected)

@@ -239,8 +239,9 @@ def _refuse_numbered_systems(system, *, is_long):
     if not is_long:
         raise ValueError(
             f"the column {system!r} holds integers, which may name systems, or be scores "
-            f"of a system of this name. If they are names, pass scores.astype({{{system!r}: "
-            f"str}}); if they are scores, scores.astype({{{system!r}: float}})."
+            "of a system of this name. If they are names, pass "
+            f"scores.astype({{{system!r}: str}}); if they are scores, "
+            f"scores.astype({{{system!r}: float}})."
         )
 
 

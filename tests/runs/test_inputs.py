@@ -175,6 +175,51 @@ def test_of_two_columns_nobody_knows_which_counts():
     assert Run(rows).to_dict() == {"q": {"d": 0.5}}
 
 
+@pytest.mark.parametrize("form", [set, frozenset, lambda some: dict.fromkeys(some).keys()])
+def test_sets_have_the_relevant_documents_of_each_query(form):
+    """The evaluator of sentence-transformers takes judgments in this form."""
+    relevant = {"q1": form(["d2", "d1"]), 2: form([7]), "q3": form([])}
+    qrels = Qrels(relevant)
+    assert qrels.to_dict() == {"q1": {"d1": 1, "d2": 1}, "2": {"7": 1}, "q3": {}}
+
+
+HITS = [[{"corpus_id": 3, "score": 0.9}, {"corpus_id": 1, "score": 0.7}], []]
+LINES = {
+    "lists": (Qrels, {"q": ["d1", "d2"]}, {"q": {"d1": 1, "d2": 1}}),
+    "arrays": (Qrels, {"q": np.array(["d1"])}, {"q": {"d1": 1}}),
+    "rankings": (Run, {"q": ("d1", "d2")}, {"q": {"d1": 0.0, "d2": -1.0}}),
+    "hits by query": (Run, {"q": HITS[0]}, {"q": {"3": 0.9, "1": 0.7}}),
+    "hits": (Run, HITS, {"q": {"3": 0.9, "1": 0.7}}),
+    "triples": (Run, [("q", "d", 1.0)], {"q": {"d": 1.0}}),
+    "lists of triples": (Qrels, [["q", "d", 1]], {"q": {"d": 1}}),
+}
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_forms_that_do_not_say_what_they_are_name_the_line_that_does(name):
+    form, data, wanted = LINES[name]
+    with pytest.raises(TypeError, match=f"{form.__name__} takes ") as caught:
+        form(data)
+    message = str(caught.value)
+    start = min(
+        place for word in ("{query:", "pd.DataFrame(") if (place := message.find(word)) > 0
+    )
+    names = {"data": data, "pd": pd, "queries": ["q", "p"]}
+    assert form(eval(message[start:].rstrip("."), names)).to_dict() == wanted
+
+
+def test_a_series_names_the_line_that_makes_a_table():
+    for form, data in ((Run, RUN), (Qrels, QRELS)):
+        table = frame(data, "query_id", "doc_id", "x")
+        values = table.set_index(["query_id", "doc_id"])["x"]
+        with pytest.raises(TypeError, match="takes no Series") as caught:
+            form(values)
+        line = str(caught.value).split("pass ")[1].rstrip(".")
+        assert form(eval(line, {"data": values})).to_dict() == data
+    with pytest.raises(TypeError, match="Run takes a dict of dicts"):
+        Run({"q": {"d1", "d2"}})
+
+
 def test_of_a_data_set_one_split_is_taken():
     splits = type("DatasetDict", (dict,), {"column_names": {"train": [], "test": []}})
     for form in (Qrels, Run, compare_scores):
