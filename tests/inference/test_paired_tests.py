@@ -178,7 +178,7 @@ SIZES = {
 
 
 # Of the kinds of sizes, the largest relative error with so many minus signs. Patterns are
-# counted if few reach the sum, so nothing is off while nearly all differences have one sign.
+# counted if few reach the sum, so nothing is off while nearly all signs are one.
 @pytest.mark.parametrize("kind", SIZES)
 @pytest.mark.parametrize(
     ("n", "n_minus", "most"),
