@@ -395,8 +395,12 @@ def chosen_columns(names, form):
     ]
     for column, wanted in zip(columns, needed):
         if column is None and wanted is not None:
+            hint = ""
+            if wanted is _SCORE and "distance" in names:
+                hint = " Of distances pass data.assign(score=-data['distance'])."
             raise ValueError(
-                f"a column {' or '.join(map(repr, wanted))} is needed, got {list(names)}."
+                f"a column {' or '.join(map(repr, wanted))} is needed, got "
+                f"{list(names)}.{hint}"
             )
     return ChosenColumns(*columns, rank)
 
@@ -454,6 +458,13 @@ def _of_query(documents, form):
         return dict.fromkeys(sorted(documents, key=str), 1)
     caller = form.__name__
     form_of_data = f"{caller} takes a dict of dicts: data[query][document] is a number"
+    if isinstance(documents, str | bytes):
+        raise TypeError(f"{form_of_data}, got {documents!r}.")
+    if hasattr(documents, "to_dict"):
+        raise TypeError(
+            f"{form_of_data}. Of Series pass {{query: documents.to_dict() for query, "
+            "documents in data.items()}."
+        )
     try:
         has_hits = all(isinstance(hit, Mapping) for hit in documents) and len(documents) > 0
     except TypeError:
@@ -511,7 +522,8 @@ def _numbers(values):
         return np.array(array("d", values))  # which refuses text, also of numbers
     except (OverflowError, TypeError) as error:
         raise ValueError(
-            f"relevance and scores must be numbers: {error}. Convert them by float first."
+            f"relevance and scores must be numbers: {error}. Convert them by float "
+            "first, or a column by pd.to_numeric."
         ) from error
 
 

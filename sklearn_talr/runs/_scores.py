@@ -120,6 +120,9 @@ def compare_scores(
         or labels are not one for each row, in the order of the rows if they have an index.
         Messages name the column, and the line of code for each way to read it.
 
+    TypeError
+        If `scores` is no table, such as a path.
+
     ImportError
         If pandas is not installed.
 
@@ -162,10 +165,8 @@ def evaluations_of_scores(
 ):
     """Evaluations of the systems of a table, and the stratum of each of their rows."""
     groups_name = groups if isinstance(groups, str) else None
-    table = read_table(scores, groups_name)
+    table = _table_of(scores, groups_name, aggregates)
     frame = table.scores
-    if aggregates == "raise":
-        refuse_aggregates(table)
     groups = table.groups if groups_name is not None else groups
     if groups_name is None:
         _refuse_unlike_labels(scores, table, "groups", groups)
@@ -179,6 +180,28 @@ def evaluations_of_scores(
         return evaluations, stratify
     rows = _name_of_rows(getattr(groups, "name", None), "groups")
     return average_groups(evaluations, np.asarray(groups)[kept], stratify, rows=rows)
+
+
+def _table_of(scores, groups_name, aggregates):
+    """The table that scores are, without aggregates unless they are kept.
+
+    Errors have lines of code for a DataFrame, so they say how to make one of other forms.
+    """
+    try:
+        table = read_table(scores, groups_name)
+        if aggregates == "raise":
+            refuse_aggregates(table)
+    except ValueError as error:
+        has_lines = "scores." in str(error) or "scores[" in str(error)
+        if isinstance(scores, import_pandas().DataFrame) or not has_lines:
+            raise
+        made = (
+            "scores.to_pandas()" if hasattr(scores, "to_pandas") else "pd.DataFrame(scores)"
+        )
+        raise ValueError(
+            f"{error} For these lines make a table: scores = {made}."
+        ) from error
+    return table
 
 
 def _name_of_rows(name, otherwise):

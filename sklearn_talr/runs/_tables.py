@@ -6,9 +6,11 @@ too. All other columns are scores of a system each, and must be numbers.
 """
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from numbers import Real
+from os import PathLike
 from typing import NamedTuple
 
 import numpy as np
@@ -144,6 +146,17 @@ def as_frame(scores):
     """A table of any library, or a dict of columns, as a DataFrame of its own."""
     pd = import_pandas()
     scores = without_splits(scores, "compare_scores")
+    if isinstance(scores, str | PathLike):
+        raise TypeError(
+            f"compare_scores takes a table, no path, got {scores!r}: pass "
+            "pd.read_csv(path)."
+        )
+    are_columns = hasattr(scores, "to_numpy") or hasattr(scores, "__array__")
+    if not isinstance(scores, Mapping | Sequence) and not are_columns:
+        raise TypeError(
+            "compare_scores takes a DataFrame, a dict of columns or a table of Arrow or "
+            f"polars, got {type(scores).__name__}."
+        )
     if not isinstance(scores, pd.DataFrame) and hasattr(scores, "to_numpy"):
         names = getattr(scores, "columns", None)
         # A table of polars
@@ -210,6 +223,8 @@ def _fields_of(frame, levels, groups_name):
             f"them shall be averaged, pass groups={first!r} or groups={second!r}; if one "
             f"of them says nothing, pass scores.drop(columns={second!r})."
         )
+    if not rows and groups_name is not None and _plain(groups_name) in _ROWS:
+        _refuse_groups_as_rows(groups_name, _column_of(_SYSTEM, columns))
     # Numbers with a point are scores of a system of this name, never its name.
     kinds = {name: _kind_of(frame[name]) for name in columns if _plain(name) in _DECLARED}
     no_reals = [name for name, kind in kinds.items() if name in levels or kind != "real"]
@@ -219,6 +234,17 @@ def _fields_of(frame, levels, groups_name):
         _refuse_numbered_systems(system, is_long=bool(rows) and value is not None)
     row = rows[0] if rows else None
     return _Fields(row, system, _column_of(_MEASURE, texts), value, groups_name)
+
+
+def _refuse_groups_as_rows(groups_name, system):
+    """Raise an error if a long table has names of groups, and none of their rows."""
+    if system is not None:
+        raise ValueError(
+            f"groups={groups_name!r} is the only column that names rows. To average all "
+            f"scores of each of them, pass scores.groupby([{groups_name!r}, {system!r}], "
+            "sort=False).mean(numeric_only=True) without groups; else name the rows in a "
+            "column 'query_id'."
+        )
 
 
 def _column_of(names, columns):

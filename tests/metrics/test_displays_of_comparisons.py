@@ -120,6 +120,6 @@ def test_series_of_a_display_are_of_one_order():
     for display, arrays, name in displays:
         display(**arrays).plot()
         moved = {**arrays, name: arrays[name][::-1]}
-        with pytest.raises(ValueError, match=f"{name} has the same labels in another order"):
+        with pytest.raises(ValueError, match=f"{name} has the same labels in an"):
             display(**moved).plot()
         display(**{**moved, name: moved[name].to_numpy()}).plot()

@@ -608,6 +608,35 @@ def test_what_is_no_table_of_scores_is_refused(table):
         compare_scores(repeated)
 
 
+@pytest.mark.parametrize("scores", ["scores.csv", Path("a.csv"), None, 3, {1, 2}, iter([])])
+def test_what_is_no_table_at_all_is_a_wrong_type(scores):
+    with pytest.raises(
+        TypeError, match=r"compare_scores takes a (table, no path|DataFrame)"
+    ):
+        compare_scores(scores)
+
+
+def test_lines_for_other_forms_say_how_to_make_a_table(table):
+    data = {**table, "Average": table.mean(axis=1)}
+    message = r"scores\.drop\(columns='Average'\).* table: scores = pd\.DataFrame\(scores\)"
+    with pytest.raises(ValueError, match=message):
+        compare_scores(data)
+    pa = pytest.importorskip("pyarrow")
+    with pytest.raises(ValueError, match=r"table: scores = scores\.to_pandas\(\)"):
+        compare_scores(pa.table(pd.DataFrame(data).rename_axis("task").reset_index()))
+
+
+def test_a_long_table_of_groups_without_rows_names_both_readings(table):
+    long = pd.concat([long_of(table, "task"), long_of(table + 0.1, "task")])
+    with pytest.raises(ValueError, match="groups='task' is the only column that") as caught:
+        compare_scores(long, groups="task")
+    line = (
+        "scores.groupby" + str(caught.value).split("scores.groupby")[1].split(" without")[0]
+    )
+    found = compare_scores(eval(line, {"scores": long}))
+    assert_allclose(found.difference, compare_scores(table).difference)
+
+
 def test_ranks_count_what_is_separated(table):
     found = compare_scores(table)
     mean, separated = table.mean(), dict(zip(found.pairs, found.separated[:, 0]))
