@@ -176,10 +176,10 @@ def _parser(compares):
         description = "Evaluate runs against judgments, exactly under ties."
     parser = argparse.ArgumentParser(prog=prog, description=description, epilog=epilog)
     add = parser.add_argument
-    text = "judgments in TREC's format, .json, .jsonl or .parquet"
+    text = "judgments in TREC's format, .json, .jsonl, .parquet, or a table with a head"
     if compares:
-        text += "; or, without runs, a table of scores as CSV or .parquet; or a folder of "
-        text += "mteb's results, alone or with others"
+        text += "; or, without runs, a table of scores as .csv, .tsv or .parquet; or a "
+        text += "folder of mteb's results, alone or with others"
     add("qrels", help=text)
     add("runs", nargs="*" if compares else "+", metavar="run", help="runs, likewise")
     default = ["AP", "nDCG@10", "RR@10"]

@@ -11,11 +11,15 @@ import numpy as np
 from ._tables import plain_label
 
 _BEFORE = "macro|micro|weighted|grand|overall|total|geometric|harmonic|arithmetic|task"
-_AFTER = r"\(.*\)|\[.*\]|scores?|all|tasks|queries|topics|overall"
 _KINDS = "mean|average|avg|median|sum|total|overall|all|std|margin"
-# "Mean (Task)", "macro avg", "Overall average", "avg. score", "Average (56 datasets)"
+_AFTER = r"\(.*\)|\[.*\]|scores?|all|tasks|queries|topics|overall"
 _NAME = re.compile(
-    rf"(({_BEFORE})[ _-]*)?({_KINDS})\.?([ _-]*({_AFTER}))*",
+    # "Mean (Task)", "macro avg", "Overall average", "avg. score", "Average (56 datasets)"
+    rf"(({_BEFORE})[ _-]*)?({_KINDS})\.?([ _-]*({_AFTER}))*"
+    # "BEIR average", "Retrieval Avg.", "STS mean"; models may be called "bert_mean"
+    r"|.*[ _-](average|avg\.?)|.* mean"
+    # "Average of 7 tasks", "mean over languages"
+    r"|(average|avg\.?|mean)[ _]+(of|over|across|on|for)[ _].*",
     re.IGNORECASE,
 )
 # A row is taken for an aggregate if chance made one so near in fewer tables than this.

@@ -265,23 +265,36 @@ def _delimiter_of_head(content):
     return None
 
 
+def _columns_with_head(path, delimiter, text):
+    """Columns of text by the names in its first line, and the number of each row's line."""
+    rows = csv.reader(StringIO(text, newline=""), delimiter=delimiter)
+    names = next(rows)
+    if len(set(names)) < len(names):
+        raise ValueError(f"{path}, line 1 has two columns of one name: {', '.join(names)}.")
+    table, lines = [], []
+    try:
+        for row in filter(None, rows):
+            if len(row) != len(names):
+                raise ValueError(
+                    f"{path}, line {rows.line_num} has {len(row)} fields instead of "
+                    f"{len(names)}: {', '.join(names)}."
+                )
+            table.append(row)
+            lines.append(rows.line_num)
+    except csv.Error as error:
+        raise ValueError(
+            f"{path}, line {rows.line_num}: {error}. Is a quotation mark left open?"
+        ) from error
+    columns = zip(*table) if table else [()] * len(names)
+    return dict(zip(names, columns)), lines
+
+
 def _table_with_head(path, delimiter, content, form):
     """Table of text whose first line names its columns, as the judgments of BEIR."""
     text = decoded(content.removeprefix(MARK))
-    rows = csv.reader(StringIO(text, newline=""), delimiter=delimiter)
-    names = next(rows)
-    columns, lines = {name: [] for name in names}, []
-    for row in filter(None, rows):
-        if len(row) != len(names):
-            raise ValueError(
-                f"{path}, line {rows.line_num} has {len(row)} fields instead of "
-                f"{len(names)}: {', '.join(names)}."
-            )
-        lines.append(rows.line_num)
-        for column, cell in zip(columns.values(), row):
-            column.append(cell)
+    columns, lines = _columns_with_head(path, delimiter, text)
     try:
-        chosen = chosen_columns(names, form)
+        chosen = chosen_columns(list(columns), form)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
     cells = ChosenColumns(*map(columns.get, chosen))

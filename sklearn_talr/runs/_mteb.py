@@ -71,7 +71,8 @@ def read_mteb_results(
     Examples
     --------
     >>> import json
-    >>>     >>> from tempfile import TemporaryDirectory
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
     >>> from sklearn_talr.runs import read_mteb_results
     >>> with TemporaryDirectory() as folder:
     ...     for model, score in (("ours", 0.75), ("theirs", 0.5)):

@@ -36,8 +36,10 @@ _OTHER_FORMS = {
 
 
 def local_path(path):
-    """A path with the home folder in place of ~, or ValueError for a URL."""
+    """A path with the home folder in place of ~, or ValueError for a URL or none."""
     text = fspath(path)
+    if not text:
+        raise ValueError("the path is empty.")
     if isinstance(text, str) and _URL.match(text):
         raise ValueError(
             f"{text} is a URL, and files of this machine are read. Fetch it first, as by "

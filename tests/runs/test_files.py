@@ -398,6 +398,16 @@ def test_tables_whose_first_line_names_their_columns(
         ),
         ("a.tsv", "qid\tpid\tscore\n1\t\t5\n", "identifiers must not be empty"),
         (
+            "a.tsv",
+            "qid\tpid\tscore\tscore\n1\t2\t5\t6\n",
+            "line 1 has two columns of one name",
+        ),
+        (
+            "a.csv",
+            "qid,pid,score\n1,2,3\n" + '1,"' + "x" * 200_000,
+            "line 3: .*mark left open",
+        ),
+        (
             "a.csv",
             "q1,d1,0.5\n",
             r"line 1 is no head.*read_csv\(path, sep=',', names=\['qu",
@@ -416,6 +426,12 @@ def test_tables_of_text_that_are_refused(name, text, message, tmp_path):
         ValueError, match=rf"{re.escape(str(tmp_path / name))}.*({message})"
     ):
         read_run(tmp_path / name)
+
+
+def test_a_head_alone_is_a_run_of_nothing(tmp_path):
+    (tmp_path / "a.tsv").write_text("query-id\tcorpus-id\tscore\n")
+    assert read_run(tmp_path / "a.tsv").queries == []
+    assert read_qrels(tmp_path / "a.tsv").to_dict() == {}
 
 
 def test_the_line_for_a_table_without_a_head_reads_it(tmp_path):
@@ -507,6 +523,8 @@ def test_the_home_folder_and_urls(tmp_path, monkeypatch):
     (tmp_path / "run").write_text(RUN)
     (tmp_path / "qrels").write_text(QRELS)
     assert len(read_run("~/run").queries) == 2
+    with pytest.raises(ValueError, match="the path is empty"):
+        read_run("")
     assert evaluate_run("~/qrels", "~/run", "AP").queries == ["q1", "q2"]
     for url in (
         "https://example.org/run.txt",

@@ -332,6 +332,7 @@ def test_names_that_are_missing_are_refused(place, table):
 
 ROW_NAMES = "Average", "AVG.", "Mean (Task)", "mean", "Overall", "all", "All", "macro avg"
 ROW_NAMES += "Average (24 tasks)", "Overall average", "Median", "total", "MEAN SCORE"
+ROW_NAMES += "BEIR average", "Retrieval Avg.", "STS mean", "Average of 7 tasks"
 
 
 @pytest.mark.parametrize("name", ROW_NAMES)
@@ -370,7 +371,16 @@ def assert_json_equal(found, wanted):
 
 
 @pytest.mark.parametrize(
-    "name", ["Averages of stars", "meanwhile", "t-all", "all-MiniLM", 1]
+    "name",
+    [
+        "Averages of stars",
+        "meanwhile",
+        "t-all",
+        "all-MiniLM",
+        "bert_mean",
+        "mean pooling",
+        1,
+    ],
 )
 def test_other_names_are_those_of_data(name, table):
     renamed = table.rename(index={"t3": name}, columns={"weak": name})
