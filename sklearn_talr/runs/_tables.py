@@ -28,8 +28,9 @@ _VALUE = "value", "score", "main_score"
 _MEASURE = "measure", "metric"
 _REPETITION = "seed", "random_state", "trial", "fold", "repetition", "run_id", "iteration"
 _DECLARED = {*_ROWS, *_SYSTEM, *_MEASURE}
-# What pandas calls a column without a head, such as an index that it has saved.
-_NO_HEAD = re.compile(r"Unnamed: \d+")
+# What pandas calls a column without a head, such as an index that it has saved or made a
+# column of; and what others call a column of numbers of rows.
+_NO_HEAD = re.compile(r"Unnamed: \d+|index|level_\d+|id|#", re.IGNORECASE)
 _RANK = re.compile(r"rank(ing)?( *\(.*\))?", re.IGNORECASE)
 _MOST_NAMED = 3
 # Columns that a long table gets if it has none of its own; no table has such names.
@@ -223,13 +224,13 @@ def _fields_of(frame, levels, groups_name):
             f"them shall be averaged, pass groups={first!r} or groups={second!r}; if one "
             f"of them says nothing, pass scores.drop(columns={second!r})."
         )
-    if not rows and groups_name is not None and _plain(groups_name) in _ROWS:
-        _refuse_groups_as_rows(groups_name, _column_of(_SYSTEM, columns))
     # Numbers with a point are scores of a system of this name, never its name.
     kinds = {name: _kind_of(frame[name]) for name in columns if _plain(name) in _DECLARED}
     no_reals = [name for name, kind in kinds.items() if name in levels or kind != "real"]
     texts = [name for name in no_reals if name in levels or kinds[name] == "text"]
     value, system = _column_of(_VALUE, columns), _column_of(_SYSTEM, no_reals)
+    if not rows and groups_name is not None and _plain(groups_name) in _ROWS:
+        _refuse_groups_as_rows(groups_name, system)
     if system is not None and system not in texts:
         _refuse_numbered_systems(system, is_long=bool(rows) and value is not None)
     row = rows[0] if rows else None
@@ -298,11 +299,15 @@ def _read_turned(frame, fields, levels):
     system = fields.system
     is_declared = _plain(system) in _ROWS_ARE_SYSTEMS and fields.groups is None
     if not (is_declared and frame[system].is_unique):
+        of_queries = f"scores.rename(columns={{{system!r}: 'query_id'}})"
+        of_systems = f"scores.set_index({system!r}).T"
+        if system in levels:
+            of_queries, of_systems = "scores.rename_axis('query_id')", "scores.T"
         raise ValueError(
-            f"the column {system!r} may name queries or systems, each once. If each row is "
-            f"a query, pass scores.rename(columns={{{system!r}: 'query_id'}}); if each row "
-            f"is a system, turn the table by scores.set_index({system!r}).T; if each row "
-            "is a score, name its query in a column 'query_id'."
+            f"the {'index' if system in levels else 'column'} {system!r} may name queries "
+            f"or systems, each once. If each row is a query, pass {of_queries}; if each "
+            f"row is a system, turn the table by {of_systems}; if each row is a score, "
+            "name its query in a column 'query_id'."
         )
     frame = frame.set_index(system)
     _refuse_what_is_no_score(frame, list(frame.columns), "a task")
@@ -480,12 +485,13 @@ def _refuse_what_is_no_score(frame, names, scored):
 
 def _refuse_headless(names):
     for name in names:
-        if _NO_HEAD.fullmatch(str(name)):
+        if _NO_HEAD.fullmatch(str(name).strip()):
             raise ValueError(
-                f"the column {name!r} has no head, as an index that pandas has saved. If "
-                f"it has the names of the rows, pass scores.set_index({name!r}), or read "
-                "the file by pd.read_csv(path, index_col=0), or write 'task' into the head "
-                f"of the file; if it has none, pass scores.drop(columns={name!r})."
+                f"the column {name!r} may be an index that was saved without a name. If it "
+                f"has the names of the rows, pass scores.set_index({name!r}), or read the "
+                "file by pd.read_csv(path, index_col=0), or write 'task' into the head of "
+                f"the file; if it numbers them, pass scores.drop(columns={name!r}); if it "
+                "has scores, rename it."
             )
 
 

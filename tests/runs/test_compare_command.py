@@ -161,7 +161,7 @@ def test_rows_that_are_means_end_the_command_with_the_line_to_drop(name, scores,
 def test_tables_that_say_too_little_end_the_command(scores, capsys):
     table, write = scores
     for frame, message in [
-        (table.rename_axis(None), "'Unnamed: 0' has no head"),
+        (table.rename_axis(None), "'Unnamed: 0' may be an index"),
         (table.rename_axis("language"), "the column 'language' holds 't0'"),
         (table.assign(b=["-", *table["b"][1:]]), "the column 'b' holds '-'"),
         (table.assign(Rank=1), "the column 'Rank' holds ranks"),

@@ -119,6 +119,16 @@ def test_rows_that_are_systems_are_turned_and_told_of(name, table):
     message = r"turn the table by scores\.set_index\('name'\)\.T"
     with pytest.raises(ValueError, match=message):
         compare_scores(form.rename(columns={name: "name"}))
+    undeclared = table.T.rename_axis("name")
+    with pytest.raises(
+        ValueError, match="the index 'name' may name queries or systems"
+    ) as told:
+        compare_scores(undeclared)
+    for line in ("scores.rename_axis('query_id')", "scores.T"):
+        assert line in str(told.value)
+    assert compare_scores(undeclared.T, test="t").to_dict() == wanted
+    found = compare_scores(undeclared.rename_axis("query_id"), test="t")
+    assert len(found.queries) == 4
     numbers = {"baseline": table["base"], "model": table["good"]}  # a system of this name
     assert compare_scores(numbers).names == ["baseline", "model"]
 
@@ -134,7 +144,9 @@ def test_rows_that_are_systems_are_turned_and_told_of(name, table):
             ["Rank (Borda)", "Ranking"],
         ),
         ({"seed": 7}, "the column 'seed' holds integers, which may number rep", ["seed"]),
-        ({"Unnamed: 0": range(24)}, r"'Unnamed: 0' has no head", "Unnamed: 0"),
+        ({"Unnamed: 0": range(24)}, "'Unnamed: 0' may be an index", "Unnamed: 0"),
+        ({"index": range(24)}, "'index' may be an index that was saved", "index"),
+        ({"id": range(24)}, "'id' may be an index that was saved", "id"),
         ({"license": "MIT"}, "'license' holds 'MIT' of type", ["license"]),
         (
             {"a": "x", "b": "y"},
@@ -638,6 +650,8 @@ def test_lines_for_other_forms_say_how_to_make_a_table(table):
 
 def test_a_long_table_of_groups_without_rows_names_both_readings(table):
     long = pd.concat([long_of(table, "task"), long_of(table + 0.1, "task")])
+    of_rows = table.assign(task=list("ab") * 12, model=0.5)
+    assert len(compare_scores(of_rows, groups="task", test="t").queries) == 2
     with pytest.raises(ValueError, match="groups='task' is the only column that") as caught:
         compare_scores(long, groups="task")
     line = (
