@@ -463,7 +463,6 @@ def compare_runs(
                 f"groups must have one label for each of the {len(queries)} queries, got "
                 f"{len(groups)}."
             )
-        make_strata(stratify, len(queries))
         evaluations, stratify = average_groups(evaluations, groups, stratify, rows="groups")
     options = alpha, greater_is_better, stratify, n_resamples, random_state
     return compare_evaluations(evaluations, test, adjust, *options)

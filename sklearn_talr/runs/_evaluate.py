@@ -126,7 +126,7 @@ def evaluate_run(
     -----
     UserWarning
         If judgments and run seem to be swapped, or every query finds first the document of
-        its own identifier, which nobody has judged. If no relevant document is retrieved,
+        its own identifier, which nobody has judged. If no document of the run is judged,
         or if far more documents or queries of the judgments would be in the run if their
         identifiers were written alike, as "007" and 7 are not.
 

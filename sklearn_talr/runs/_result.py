@@ -262,6 +262,7 @@ def average_groups(evaluations, groups, stratify, *, rows):
     )
     size = np.bincount(numbers, minlength=len(number_of))[:, None]
     if stratify is not None:
+        make_strata(stratify, len(groups))  # which refuses labels that are none
         stratify = _labels_of_groups(numbers, np.asarray(stratify).tolist())
 
     def mean(values):

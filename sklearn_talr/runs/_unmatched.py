@@ -8,8 +8,8 @@ from .._progress import warn_caller
 
 # If fewer match than one of so many, identifiers may be written in two ways.
 _FEWEST = 20
-# Relevant documents of which none is retrieved; fewer may be missed by any system.
-_MANY = 5
+# Relevant and retrieved documents; if there are fewer, any system may miss all.
+_MANY = 10
 
 
 def likeness(identifier):
@@ -82,7 +82,7 @@ def tell_of_unmatched_queries(qrels, run, is_found):
 
 
 def tell_of_unmatched_documents(qrels, run, queries, cells):
-    """Warn if no relevant document is retrieved, or hardly any, as written.
+    """Warn if the run has no document that is judged, or hardly any as they are written.
 
     Parameters
     ----------
@@ -105,7 +105,8 @@ def tell_of_unmatched_documents(qrels, run, queries, cells):
         return
     judged, retrieved = _documents_of_both(qrels, run)
     hint = hint_of_alike(judged, retrieved, "doc_id")
-    if not hint and (n_ranked or n_relevant < _MANY):
+    is_small = min(len(set(judged)), len(set(retrieved))) < _MANY
+    if not hint and (is_small or not set(retrieved).isdisjoint(qrels.documents)):
         return
     state = "none" if not n_ranked else str(n_ranked)
     if not hint:

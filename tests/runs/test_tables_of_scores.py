@@ -610,7 +610,9 @@ def test_groups_are_averaged_and_then_are_rows(table):
     with pytest.raises(ValueError, match="groups must name a column of scores, got 'kind'"):
         compare_scores(table, groups="kind")
     with pytest.raises(ValueError, match="rows of one group must have one label"):
-        compare_scores(table, groups=groups, stratify=np.arange(24))
+        compare_scores(table, groups=groups, stratify=np.arange(24) % 2)
+    with pytest.raises(ValueError, match="stratify has labels that are missing"):
+        compare_scores(table, groups=groups, stratify=[*np.repeat(strata, 3)[:-1], None])
     with pytest.raises(ValueError, match="groups must have one label for each of the 24"):
         compare_scores(table, groups=[1, 2])
 

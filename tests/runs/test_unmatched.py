@@ -73,9 +73,12 @@ def test_queries_that_are_written_in_two_ways_are_told_of():
 def test_a_few_that_do_not_match_are_no_matter():
     qrels, run = tables(str, lambda number: f"{number:03d}" if number % 5 else str(number))
     few = {"q1": {"a": 1, "b": 1}}
+    missed, judged = {f"q{i}": {f"d{i}": 1, "e": 0} for i in range(9)}, {"e": 1.0}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         evaluate_run(qrels, run, "AP")
+        # A system may miss all that is relevant: its documents are judged
+        evaluate_run(missed, dict.fromkeys(missed, judged), "AP")
         evaluate_run(few, {"q1": {"c": 1.0}}, "AP")
         # 7 and 007 are two documents of one collection
         both = {"q1": {str(n): 1 for n in range(9)} | {f"00{n}": 1 for n in range(9)}}
