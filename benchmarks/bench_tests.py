@@ -72,19 +72,21 @@ def tested(values, random_state, of_two):
     first, second = np.transpose(list(combinations(range(values.shape[1]), 2)))
     differences = values[:, first] - values[:, second]
     strata, single = make_strata(None, len(values)), {}
+    scale = np.abs(values).max(axis=0)
+    scale = np.maximum(scale[first], scale[second])
     for test in ["t"] if of_two else TESTS:
         if len(first) > 1 and test == "bootstrap":
             continue  # its least p-value is too large for many pairs
         if values.size > 1000 and test == "wilcoxon":
             continue  # exact distributions of many pairs or rows take hours
-        found, *_ = p_values(test, differences, strata, N_SAMPLES, random_state)
+        found, *_ = p_values(test, differences, scale, strata, N_SAMPLES, random_state)
         single[test] = np.nan_to_num(found, nan=1.0)
     if len(first) == 1:
         yield from single.items()
         return
     if of_two:
         pairs, samples = (first, second), (strata, N_SAMPLES, random_state)
-        yield "max-t", max_t(values, pairs, [differences], *samples, 0.05)[0][0]
+        yield "max-t", max_t(values, pairs, [differences], scale, *samples, 0.05)[0][0]
         yield "t, holm", adjust_holm(single["t"][:, None])[:, 0]
         return
     single["Johnson"] = johnson(differences)

@@ -8,7 +8,7 @@ from scipy.stats import norm
 from scipy.stats import t as student
 from sklearn.utils import check_array
 
-from .._arrays import refuse_masked
+from .._arrays import axis_labels, refuse_masked, refuse_unlike_labels
 from .._compat import Interval, independent_random_state, validated
 from .._types import ArrayLike, Column, Floats, Seed
 
@@ -110,6 +110,7 @@ def mean_interval(
     >>> bool(low < values.mean() < high)
     True
     """
+    refuse_unlike_labels(values, stratify, ("values", "stratify"))
     values = as_floats(values, "values")
     columns = values.reshape(len(values), -1)
     strata = make_strata(stratify, len(columns))
@@ -280,6 +281,45 @@ class Strata:
         of_ties = 0.0 if tie_variance is None else tie_variance.sum(axis=0)
         sums = variance + of_ties, total + of_ties
         return [np.sqrt(each) / self.n for each in sums]
+
+
+def refuse_unlike_rows(labels, name, rows, line):
+    """Raise ValueError if labels have an index that is not that of the rows, in order.
+
+    Labels that pandas has counted are no declaration, unless they are those of the rows in
+    another order. Names are compared as text, as runs have them.
+
+    Parameters
+    ----------
+    labels : array-like of shape (n_rows,)
+
+    name : str
+        What errors call them.
+
+    rows : list of length n_rows
+        Names of the rows.
+
+    line : str
+        Code that has these names.
+    """
+    index, is_default = axis_labels(labels)
+    if index is None or len(index) != len(rows):
+        return
+    texts, rows = list(map(str, index)), list(map(str, rows))
+    if texts == rows:
+        return
+    is_reordered = sorted(texts) == sorted(rows)
+    has_no_names = is_default or rows == list(map(str, range(len(rows))))
+    if has_no_names and not is_reordered:
+        return
+    state = "the same labels in another order" if is_reordered else "other labels"
+    place = next(row for row, pair in enumerate(zip(texts, rows)) if pair[0] != pair[1])
+    as_text = "" if all(isinstance(label, str) for label in index) else ".rename(index=str)"
+    raise ValueError(
+        f"{name} has {state} than the rows, with which it is joined by position: row "
+        f"{place} is {index[place]!r} there, and {rows[place]!r} among the rows. Pass "
+        f"{name}{as_text}.reindex({line}), or {name}.to_numpy() if its index means nothing."
+    )
 
 
 def make_strata(stratify, n_queries):

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import stats
 from sklearn.utils import gen_batches
 
+from .._arrays import refuse_unlike_labels
 from .._compat import Interval, StrOptions, independent_random_state, validated
 from .._types import ArrayLike, Column, Literal, Seed
 from ._means import RESAMPLING, ROUNDING, as_floats, bootstrap_deviations, make_strata
@@ -19,6 +20,8 @@ _MOST_EXACT = 20  # bits of the numbers of signs of each size that are counted
 _BITS = 63  # of int64 above 0
 _CANDIDATES = 50  # sizes by which sums may clump
 _CLUMPED = 0.05  # of the characteristic function; with less the formula errs by a fifth
+_MOST_REACHING = 2**14  # patterns of signs that are counted one by one
+_FEW_BY_FORMULA = 2**15  # patterns; the formula finds half of them, or more
 _MOST_RANKS = 200  # that differ, for which the distribution of signed ranks is exact
 _CELLS = 2**18  # of queries times columns at once
 _MOST_STEPS = 200  # of Newton's method, which takes 5 to 20
@@ -85,11 +88,13 @@ def paired_test(
         * "randomization" asks how often the mean difference would be as large, either way,
           if the two systems had swapped their values in each query by chance. With up to
           20 queries in which they differ, or more whose differences have few sizes, all
-          patterns of swaps are counted. With others the share of patterns is that of
-          Lugannani and Rice's formula, which draws nothing. Where few differences are much
-          larger than the rest, sums clump, which the formula does not see: there patterns
-          are drawn, mostly such as reach the sum, and weighted by how much more often. No
-          way has a least p-value but that of one pattern and its opposite.
+          patterns of swaps are counted, and so are they if few reach the mean difference,
+          as where nearly all differences have one sign. With others the share of patterns
+          is that of Lugannani and Rice's formula, which draws nothing. Where few
+          differences are much larger than the rest, sums clump, which the formula does not
+          see: there patterns are drawn, mostly such as reach the sum, and weighted by how
+          much more often. No way has a least p-value but that of one pattern and its
+          opposite.
         * "bootstrap" asks how often the mean of a sample of queries deviates as much from
           the mean of all. Samples vary less than the mean does, so the deviation that is
           asked for is lessened as Student's quantiles exceed normal ones.
@@ -115,7 +120,7 @@ def paired_test(
         Difference of the means, p-value, and how many patterns or samples it counts. The
         p-value is 1 where the systems are equal in all queries. Of "t" and "bootstrap" it
         is NaN where there is one query only, and 0 where the systems differ by one amount
-        in all queries. Differences up to 1e-12 count as none.
+        in all queries. Differences up to 1e-12 of the largest value count as none.
 
     Raises
     ------
@@ -149,6 +154,10 @@ def paired_test(
     >>> result.p_value, result.n_resamples, result.is_exact
     (0.0625, 32, True)
     """
+    for axis in (0, 1):
+        refuse_unlike_labels(first, second, ("first", "second"), axis)
+    for name, values in (("first", first), ("second", second)):
+        refuse_unlike_labels(values, stratify, (name, "stratify"))
     first, second = as_floats(first, "first"), as_floats(second, "second")
     if first.shape != second.shape:
         raise ValueError(
@@ -158,16 +167,33 @@ def paired_test(
     differences = (first - second).reshape(len(first), -1)
     strata = make_strata(stratify, len(differences))
     samples = n_resamples, independent_random_state(random_state)
-    p_value, *rest = p_values(test, differences, strata, *samples)
-    p_value[np.abs(differences).max(axis=0, initial=0) <= ROUNDING] = 1.0
+    scale = np.maximum(np.abs(first), np.abs(second)).reshape(differences.shape)
+    scale = scale.max(axis=0, initial=0)
+    p_value, *rest = p_values(test, differences, scale, strata, *samples)
+    p_value[np.abs(differences).max(axis=0, initial=0) <= ROUNDING * scale] = 1.0
     result = [differences.mean(axis=0), p_value, *rest]
     if first.ndim == 1:
         result = [column.item() for column in result]
     return PairedTest(*result)
 
 
-def p_values(test, differences, strata, n_resamples, random_state):
-    """Test each column of differences, of shape (n_queries, n_columns).
+def p_values(test, differences, scale, strata, n_resamples, random_state):
+    """Test each column of differences.
+
+    Parameters
+    ----------
+    test : str
+
+    differences : ndarray of shape (n_queries, n_columns)
+
+    scale : ndarray of shape (n_columns,)
+        The largest absolute value whose difference was taken: rounding is relative to it.
+
+    strata : Strata
+
+    n_resamples : int
+
+    random_state : RandomState
 
     Returns
     -------
@@ -177,32 +203,16 @@ def p_values(test, differences, strata, n_resamples, random_state):
     n_patterns, is_exact : ndarray of shape (n_columns,)
         How many patterns or samples the p-value counts, and whether it is exact.
     """
-    # Large differences are brought to at most 1, by a power of two: ROUNDING is of such
-    largest = np.abs(differences).max(axis=0).clip(min=1)
-    differences = differences / np.exp2(np.ceil(np.log2(largest)))
+    # Values are brought to at most 1, by a power of two: ROUNDING is of such
+    _, exponent = np.frexp(np.where(scale > 0, scale, 1.0))
+    differences = np.ldexp(differences, -exponent)
     differences[np.abs(differences) <= ROUNDING] = 0.0
+    if test == "randomization":
+        return randomization_p_values(differences, n_resamples, random_state)
     n_columns = differences.shape[1]
     p_value, is_exact = np.full(n_columns, np.nan), np.zeros(n_columns, dtype=bool)
     n_patterns = np.full(n_columns, n_resamples if test == "bootstrap" else 0)
-    if test == "randomization":
-        sizes, total = np.abs(differences), np.abs(differences.sum(axis=0))
-        rounded = np.sort(sizes.round(12), axis=0)  # so that equal ones are
-        n_sizes = (np.diff(rounded, axis=0, prepend=0) > 0).sum(axis=0)
-        is_exact = n_sizes == 0
-        for column in np.flatnonzero(~is_exact & (n_sizes <= _MOST_EXACT)):
-            each = rounded[rounded[:, column] > 0, column]
-            counts = np.unique(each, return_counts=True)
-            if np.log2(1.0 + counts[1]).sum() <= _MOST_EXACT:
-                is_exact[column] = True
-                p_value[column] = share_of_patterns(*counts, total[column])
-                n_patterns[column] = 2 ** len(each) if len(each) < _BITS else 0
-        others = np.flatnonzero(~is_exact)
-        p_value[others] = saddlepoint_shares(sizes[:, others], total[others])
-        others = others[sums_clump(sizes[:, others])]
-        samples = n_resamples, np.random.RandomState(random_state.randint(2**31))
-        p_value[others] = drawn_shares(sizes[:, others], total[others], *samples)
-        n_patterns[others] = n_resamples
-    elif test == "wilcoxon":
+    if test == "wilcoxon":
         p_value, is_exact = signed_rank_p_values(differences)
     elif strata.n_free >= 1:
         # Differences that are all the same have no variance: their mean is 0, of which
@@ -220,6 +230,47 @@ def p_values(test, differences, strata, n_resamples, random_state):
             needed = stats.norm.isf(tail) * of_samples[tested] - ROUNDING
             n_as_large = (np.abs(drawn) >= needed).sum(axis=0)
             p_value[tested] = (n_as_large + 1) / (n_resamples + 1)
+    return p_value, n_patterns, is_exact
+
+
+def randomization_p_values(differences, n_resamples, random_state):
+    """Share of all patterns of signs whose mean is as far from 0, for each column.
+
+    Patterns are counted if there are few, or if their sizes are few, or if few of them
+    reach the sum. Of others the share is that of Lugannani and Rice's formula, or of
+    patterns that are drawn, if sums clump.
+
+    Returns
+    -------
+    p_value, n_patterns, is_exact : ndarray of shape (n_columns,)
+    """
+    n_columns = differences.shape[1]
+    p_value, n_patterns = np.full(n_columns, np.nan), np.zeros(n_columns, dtype=np.int64)
+    sizes, total = np.abs(differences), np.abs(differences.sum(axis=0))
+    n_differing = np.count_nonzero(sizes, axis=0)
+    n_all = np.where(n_differing < _BITS, 2 ** np.minimum(n_differing, _BITS - 1), 0)
+    rounded = np.sort(sizes.round(12), axis=0)  # so that equal ones are
+    n_sizes = (np.diff(rounded, axis=0, prepend=0) > 0).sum(axis=0)
+    is_exact = n_sizes == 0
+    for column in np.flatnonzero(~is_exact & (n_sizes <= _MOST_EXACT)):
+        each = rounded[rounded[:, column] > 0, column]
+        counts = np.unique(each, return_counts=True)
+        if np.log2(1.0 + counts[1]).sum() <= _MOST_EXACT:
+            is_exact[column], n_patterns[column] = True, n_all[column]
+            p_value[column] = share_of_patterns(*counts, total[column])
+    others = np.flatnonzero(~is_exact)
+    p_value[others] = saddlepoint_shares(sizes[:, others], total[others])
+    most = np.minimum(_FEW_BY_FORMULA * np.exp2(1.0 - n_differing[others]), 1.0)
+    for column in others[p_value[others] <= most]:
+        n_reaching = count_reaching(sizes[:, column], total[column])
+        if n_reaching is not None:
+            is_exact[column], n_patterns[column] = True, n_all[column]
+            p_value[column] = min(np.ldexp(2.0 * n_reaching, -n_differing[column]), 1.0)
+    others = np.flatnonzero(~is_exact)
+    others = others[sums_clump(sizes[:, others])]
+    samples = n_resamples, np.random.RandomState(random_state.randint(2**31))
+    p_value[others] = drawn_shares(sizes[:, others], total[others], *samples)
+    n_patterns[others] = n_resamples
     return p_value, n_patterns, is_exact
 
 
@@ -247,6 +298,33 @@ def share_of_patterns(sizes, counts, total):
     (sums, share), (others, of_others) = halves
     tails = np.append(of_others[::-1].cumsum()[::-1], 0.0)
     return min(2 * share @ tails[np.searchsorted(others, total - tolerance - sums)], 1.0)
+
+
+def count_reaching(sizes, total):
+    """Number of patterns of signs whose sums reach a total above 0, if these are few.
+
+    A pattern reaches it if its minus signs have sizes that sum to at most half of what the
+    total is below the sum of all sizes.
+
+    Parameters
+    ----------
+    sizes : ndarray of shape (n_queries,)
+
+    total : float
+
+    Returns
+    -------
+    n_reaching : int or None
+        None if there are more than `_MOST_REACHING`.
+    """
+    sizes = np.sort(sizes[sizes > 0])
+    most = (sizes.sum() - total + ROUNDING * len(sizes)) / 2
+    sums = np.zeros(1)
+    for size in sizes[sizes <= most]:
+        sums = np.append(sums, sums[sums <= most - size] + size)
+        if len(sums) > _MOST_REACHING:
+            return None
+    return len(sums)
 
 
 def sums_clump(sizes):
@@ -520,7 +598,7 @@ def adjust_bh(p_value):
     return adjusted
 
 
-def max_t(values, pairs, kinds, strata, n_resamples, random_state, alpha):
+def max_t(values, pairs, kinds, scale, strata, n_resamples, random_state, alpha):
     """Adjusted p-values by the largest statistic of all pairs in samples of queries.
 
     All pairs of systems see the same samples, in which every difference is 0 on average, so
@@ -542,6 +620,9 @@ def max_t(values, pairs, kinds, strata, n_resamples, random_state, alpha):
         Differences that are judged; each kind is a family of its own. The first is that of
         the values.
 
+    scale : ndarray of shape (n_pairs,)
+        The largest absolute value of each pair: rounding is relative to it.
+
     strata : Strata
 
     n_resamples : int
@@ -559,12 +640,12 @@ def max_t(values, pairs, kinds, strata, n_resamples, random_state, alpha):
         of them at once with probability 1 - alpha. Infinite where queries are too few.
     """
     error, _ = strata.standard_errors(kinds[0])
-    some = error[error > ROUNDING]
-    added = ROUNDING
+    some = error[error > ROUNDING * scale]
+    added = ROUNDING * (scale.max() or 1.0)
     if len(some):  # more of their median where queries are few
         added = _MODERATION / np.sqrt(strata.n) * np.median(some)
     states = [*(deepcopy(random_state) for _ in kinds[1:]), random_state]
-    samples = values, pairs, added, strata, n_resamples
+    samples = values, pairs, scale, added, strata, n_resamples
     found = [_max_t(each, *samples, own) for each, own in zip(kinds, states)]
     largest, n_above = found[0][1], int(alpha * (n_resamples + 1)) or 1
     needed = np.partition(largest, -n_above)[-n_above] * (1 + _SINGLE)
@@ -574,11 +655,13 @@ def max_t(values, pairs, kinds, strata, n_resamples, random_state, alpha):
     return np.stack([p_value for p_value, _ in found]), reach
 
 
-def _max_t(judged, values, pairs, added, strata, n_resamples, random_state):
+def _max_t(judged, values, pairs, scale, added, strata, n_resamples, random_state):
     """Adjusted p-values of differences, and the largest statistic of each sample."""
     from .._loops._samples import count_reached, moderated_statistics
 
     mean, (error, _) = judged.mean(axis=0), strata.standard_errors(judged)
+    # Equal means differ by rounding, which is more where values are larger
+    mean[np.abs(mean) <= ROUNDING * scale] = 0.0
     observed = (np.abs(mean) / (error + added)).astype(np.float32)
 
     # Values are centered, also to the middle of the systems, and have one size, for single
@@ -628,13 +711,16 @@ def _max_t(judged, values, pairs, added, strata, n_resamples, random_state):
     return p_value, np.concatenate(all_largest)
 
 
-def smallest_p_value(test, differences, n_resamples):
-    """The least p-value that a test could find with so many queries that differ."""
+def smallest_p_value(test, differences, scale, n_resamples):
+    """The least p-value that a test could find with so many queries that differ.
+
+    Arguments are those of `p_values`.
+    """
     if test == "t":
         return 0.0
     if test == "bootstrap":
         return 1 / (n_resamples + 1)
-    n_differing = (np.abs(differences) > ROUNDING).sum(axis=0).max()
+    n_differing = (np.abs(differences) > ROUNDING * scale).sum(axis=0).max()
     return 2.0 ** (1 - n_differing) if n_differing else 0.0
 
 

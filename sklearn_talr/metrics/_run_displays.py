@@ -5,7 +5,9 @@ from string import ascii_uppercase
 
 import numpy as np
 
+from .._arrays import refuse_unlike_labels
 from .._types import Any, ArrayLike, Count, Self, Sequence
+from ..inference._means import refuse_unlike_rows
 from ..measures import Measure, parse_measure
 from ._displays import draw_rows, finish, finish_rows, line_style, single_axes
 
@@ -18,6 +20,11 @@ class _ComparisonDisplay:
 
     def __post_init__(self) -> None:
         self.measure = _named_measure(self.measure)
+
+    def _refuse_other_systems(self, array_names):
+        """Raise ValueError if an array has an index that is not the names, in order."""
+        for name in array_names:
+            refuse_unlike_rows(getattr(self, name), name, list(self.names), "names")
 
     def _finish_systems(self, ax, xlabel):
         """Label axes whose rows are systems, and return the display."""
@@ -169,6 +176,9 @@ class RunDifferencesDisplay(_ComparisonDisplay):
         display : RunDifferencesDisplay
             This display.
         """
+        for name in ("lowest", "highest"):
+            arrays = self.difference, getattr(self, name)
+            refuse_unlike_labels(*arrays, ("difference", name))
         ax = single_axes(self, ax, figsize=(6.4, 3.6))
         columns = np.array([self.difference, self.lowest, self.highest], dtype=float)
         order = np.argsort(-columns[0], kind="stable")
@@ -360,6 +370,7 @@ class TiersDisplay(_ComparisonDisplay):
         display : TiersDisplay
             This display.
         """
+        self._refuse_other_systems(_ARRAYS)
         n_systems = len(self.names)
         size = 6.4 + 0.18 * len(self.tiers), 1.2 + 0.34 * n_systems
         ax = single_axes(self, ax, figsize=size)
@@ -508,6 +519,7 @@ class RanksDisplay(_ComparisonDisplay):
         display : RanksDisplay
             This display.
         """
+        self._refuse_other_systems(("rank_low", "rank_high"))
         n_systems = len(self.names)
         ax = single_axes(self, ax, figsize=(6.4, 1.2 + 0.22 * n_systems))
         rows = np.arange(n_systems)

@@ -6,6 +6,7 @@ import os
 import sys
 import warnings
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 
 from ..inference._tests import TESTS
@@ -15,6 +16,7 @@ from ._files import read_qrels, read_run
 from ._mteb import read_mteb_results
 from ._result import import_pandas
 from ._scores import evaluations_of_scores
+from ._sources import START_OF_PARQUET, Source, local_path, plain_name
 from ._text import NAMES_OF_ADJUSTMENTS, aligned, exported, printable, shown
 
 _EPILOG = """"sklearn-talr-runs compare" tests which of several runs are better; it has its
@@ -32,6 +34,8 @@ tests leave instead. Of two runs it has the difference. Tests are of expected va
 all orders of tied documents. A table of scores has a row for each query or task and a
 column for each run, or a row for each score. CSV and LaTeX have a row for each
 measure and pair of runs, JSON all numbers."""
+_OF_RUNS = "measures", "missing_queries", "judged_only", "ignore_identical_ids"
+_OF_TABLES = "missing", "groups", "aggregates"
 _READER_LEFT = 141  # what shells report of a program that SIGPIPE ended
 
 
@@ -50,7 +54,10 @@ def main(argv=None):
     """
     argv = sys.argv[1:] if argv is None else argv
     compares = argv[:1] == ["compare"]
-    args = _parser(compares).parse_args(argv[1:] if compares else argv)
+    parser = _parser(compares)
+    args = parser.parse_args(argv[1:] if compares else argv)
+    if compares:
+        _refuse_unused(parser, args)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("always", UserWarning)
@@ -76,9 +83,18 @@ def _tell(message, *_):
     print(f"sklearn-talr-runs: warning: {message}", file=sys.stderr)
 
 
+def _refuse_unused(parser, args):
+    """Exit with an error for options that nothing would look at."""
+    has_table = not args.runs or Path(args.qrels).is_dir()
+    kind = "judgments and runs" if has_table else "tables of scores"
+    for name in _OF_RUNS if has_table else _OF_TABLES:
+        if getattr(args, name) != parser.get_default(name):
+            parser.error(f"--{name.replace('_', '-')} is an option of {kind}.")
+
+
 def _text(args, compares):
     """What the command prints, after its files were read."""
-    is_folder = compares and Path(args.qrels).is_dir()
+    is_folder = compares and local_path(args.qrels).is_dir()
     if args.runs and not is_folder:
         qrels = read_qrels(args.qrels)
         names = "missing_queries", "judged_only", "ignore_identical_ids"
@@ -89,9 +105,10 @@ def _text(args, compares):
         if is_folder:
             scores = read_mteb_results([args.qrels, *args.runs])
         else:
-            pd, is_parquet = import_pandas(), args.qrels.endswith(".parquet")
-            scores = (pd.read_parquet if is_parquet else pd.read_csv)(args.qrels)
-        results, _ = evaluations_of_scores(scores, args.missing, args.groups)
+            scores = _read_scores(args.qrels)
+        results, _ = evaluations_of_scores(
+            scores, args.missing, groups=args.groups, aggregates=args.aggregates
+        )
         args.runs = [result.name for result in results]
     # Names of the runs, or their paths, or these with numbers: the first that differ
     names = [result.name for result in results]
@@ -99,6 +116,17 @@ def _text(args, compares):
     names = next(n for n in (names, args.runs, numbered) if len(set(n)) == len(n))
     results = {name: replace(each, name=name) for name, each in zip(names, results)}
     return _compared(args, results) if compares else _evaluated(args, results)
+
+
+def _read_scores(path):
+    """A table of scores from CSV, values between tabs or Parquet."""
+    pd, path = import_pandas(), local_path(path)
+    suffix = Path(plain_name(path)).suffix.lower()
+    with Source(path) as source:
+        if suffix == ".parquet" or source.start.startswith(START_OF_PARQUET):
+            return pd.read_parquet(BytesIO(source.content()))
+        separator = "\t" if suffix == ".tsv" else ","
+        return pd.read_csv(BytesIO(source.content()), sep=separator)
 
 
 def _evaluated(args, results):
@@ -148,10 +176,10 @@ def _parser(compares):
         description = "Evaluate runs against judgments, exactly under ties."
     parser = argparse.ArgumentParser(prog=prog, description=description, epilog=epilog)
     add = parser.add_argument
-    text = "judgments in TREC's format, .json, .jsonl or .parquet"
+    text = "judgments in TREC's format, .json, .jsonl, .parquet, or a table with a head"
     if compares:
-        text += "; or, without runs, a table of scores as CSV or .parquet; or a folder of "
-        text += "mteb's results, alone or with others"
+        text += "; or, without runs, a table of scores as .csv, .tsv or .parquet; or a "
+        text += "folder of mteb's results, alone or with others"
     add("qrels", help=text)
     add("runs", nargs="*" if compares else "+", metavar="run", help="runs, likewise")
     default = ["AP", "nDCG@10", "RR@10"]
@@ -167,6 +195,11 @@ def _parser(compares):
         return parser
     text = "what to do with missing cells of a table (default: raise)"
     add("--missing", choices=["raise", "drop"], default="raise", help=text)
+    text = (
+        "what to do with rows and columns of a table that are means of others, by name or"
+    )
+    text += " by value (default: raise)"
+    add("--aggregates", choices=["raise", "keep"], default="raise", help=text)
     text = "column of a table whose rows are averaged where it is the same"
     add("--groups", metavar="COLUMN", help=text)
     add("--test", choices=list(TESTS), default="randomization")

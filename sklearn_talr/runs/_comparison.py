@@ -8,12 +8,19 @@ from numbers import Real
 
 import numpy as np
 
+from .._arrays import check_groups
 from .._compat import Interval, StrOptions, independent_random_state, validated
 from .._progress import warn_caller
 from .._threads import one_thread
 from .._types import Any, Array, Column, DataFrame, Literal, NDArray, Seed
 from ..inference import n_queries_to_separate
-from ..inference._means import RESAMPLING, ROUNDING, expanded_interval, make_strata
+from ..inference._means import (
+    RESAMPLING,
+    ROUNDING,
+    expanded_interval,
+    make_strata,
+    refuse_unlike_rows,
+)
 from ..inference._tests import (
     TESTS,
     adjust_bh,
@@ -24,7 +31,7 @@ from ..inference._tests import (
     tiers,
 )
 from ._report import html_report
-from ._result import RunEvaluation, import_pandas
+from ._result import RunEvaluation, average_groups, import_pandas
 from ._text import (
     NAMES_OF_ADJUSTMENTS,
     comparison_records,
@@ -301,13 +308,14 @@ class RunComparison:
     __repr__ = __str__
 
 
-@validated(**OPTIONS)
+@validated(groups=["array-like", None], **OPTIONS)
 def compare_runs(
     *evaluations: Any,
     test: Literal["randomization", "bootstrap", "t", "wilcoxon"] = "randomization",
     adjust: Literal["auto", "max-t", "holm", "bh"] = "auto",
     alpha: float = 0.05,
     greater_is_better: bool = True,
+    groups: Column = None,
     stratify: Column = None,
     n_resamples: int = 10_000,
     random_state: Seed = 0,
@@ -351,9 +359,15 @@ def compare_runs(
     greater_is_better : bool, default=True
         Set it to False where the least mean is the best, as of seconds and errors.
 
+    groups : array-like of shape (n_queries,), default=None
+        Label of each query's group, in the order of ``evaluations[0].queries``, for queries
+        that are not independent, such as variants of one query. Each group is averaged, and
+        then is one row, so means, intervals and tests are of groups. None makes no groups.
+
     stratify : array-like of shape (n_queries,), default=None
         Label of each query's stratum, in the order of ``evaluations[0].queries``, for
-        intervals and the tests "bootstrap" and "t". None makes no strata.
+        intervals and the tests "bootstrap" and "t". None makes no strata. Queries of one
+        group must have one label.
 
     n_resamples : int, default=10_000
         Number of samples of queries, at least 100, for intervals, the test "bootstrap" and
@@ -371,7 +385,8 @@ def compare_runs(
     ------
     ValueError
         If there are fewer than two evaluations, they have not the same queries and
-        measures, or a stratum has one query.
+        measures, a stratum has one query, or `groups` or `stratify` are no labels of the
+        queries, in their order if they are a Series with an index.
 
     TypeError
         If an argument is no evaluation.
@@ -438,6 +453,17 @@ def compare_runs(
                 "compare_runs needs evaluations of the same queries and measures: evaluate "
                 "all runs by the same judgments, with missing_queries='zero'."
             )
+    queries = evaluations[0].queries if evaluations else []
+    for name, labels in (("groups", groups), ("stratify", stratify)):
+        refuse_unlike_rows(labels, name, queries, "evaluations[0].queries")
+    if groups is not None:
+        groups = check_groups(groups, len(queries))
+        if len(groups) != len(queries):
+            raise ValueError(
+                f"groups must have one label for each of the {len(queries)} queries, got "
+                f"{len(groups)}."
+            )
+        evaluations, stratify = average_groups(evaluations, groups, stratify, rows="groups")
     options = alpha, greater_is_better, stratify, n_resamples, random_state
     return compare_evaluations(evaluations, test, adjust, *options)
 
@@ -463,8 +489,9 @@ def compare_evaluations(
         samples = strata, 1 - alpha, n_resamples, np.random.RandomState(seed)
         return expanded_interval(values, *samples, **options)
 
-    def tested(values):
-        return p_values(test, values, strata, n_resamples, np.random.RandomState(seed))
+    def tested(values, scale):
+        state = np.random.RandomState(seed)
+        return p_values(test, values, scale, strata, n_resamples, state)
 
     parts, all_tiers = [], {}
     for number, measure in enumerate(measures):
@@ -474,6 +501,10 @@ def compare_evaluations(
         )
         differences = expected[:, first] - expected[:, second]
         difference = differences.mean(axis=0)
+        # Rounding is relative to the largest value of a pair
+        largest = np.maximum(np.abs(worst), np.abs(best)).max(axis=0)
+        scale = np.maximum(largest[first], largest[second])
+        difference[np.abs(difference) <= ROUNDING * scale] = 0.0
         lowest = highest = adverse = differences  # one array where nothing is tied
         kinds = [differences]
         if (worst != best).any():
@@ -482,23 +513,27 @@ def compare_evaluations(
             # Ties in the order that speaks most against the better run of each pair
             adverse = np.where(difference > 0, lowest, highest)
             kinds.append(adverse)
-        turns = adverse.mean(axis=0) * np.sign(difference) <= ROUNDING
+        turns = adverse.mean(axis=0) * np.sign(difference) <= ROUNDING * scale
 
         # p-values alone, among all pairs, and in the most adverse order of ties
-        p_value, n_patterns, is_exact = tested(differences)
+        p_value, n_patterns, is_exact = tested(differences, scale)
         if adjust == "max-t" and len(pairs) > 1:
             least = max(1 / (n_resamples + 1), 2.0 ** (1 - strata.n))
             samples = strata, n_resamples, np.random.RandomState(seed)
-            adjusted, reach = max_t(expected, (first, second), kinds, *samples, alpha)
+            adjusted, reach = max_t(
+                expected, (first, second), kinds, scale, *samples, alpha
+            )
             low, high = difference - reach, difference + reach
             adjusted = adjusted[[0, -1]].T
         else:
             low, high = interval(expected, symmetric=True, pairs=(first, second))
-            adverse_p_value = tested(adverse)[0] if len(kinds) > 1 else p_value.copy()
+            adverse_p_value = (
+                tested(adverse, scale)[0] if len(kinds) > 1 else p_value.copy()
+            )
             # Before the adjustment: else a run that falls behind would help the others.
             adverse_p_value[turns] = 1.0
             adverse_p_value[np.isnan(p_value)] = np.nan
-            least = smallest_p_value(test, differences, n_resamples)
+            least = smallest_p_value(test, differences, scale, n_resamples)
             family = np.stack([p_value, adverse_p_value], axis=1)
             adjusted = adjust_bh(family) if adjust == "bh" else adjust_holm(family)
         settings = evaluations[0].rows, adjust, alpha, len(pairs), least, n_resamples
@@ -506,16 +541,16 @@ def compare_evaluations(
         adjusted[turns, 1] = 1.0
         adjusted[np.isnan(p_value)] = np.nan
         # Runs that are equal in all queries are in no family; nothing separates them.
-        are_equal = np.abs(differences).max(axis=0) <= ROUNDING
+        are_equal = np.abs(differences).max(axis=0) <= ROUNDING * scale
         p_value[are_equal] = adjusted[are_equal] = 1.0
 
         # Mean over standard deviation, infinite where the runs differ by one amount
         effect_size = np.full_like(difference, np.nan)
         if len(differences) > 1:
             spread = differences.std(axis=0, ddof=1)
-            is_same = spread <= ROUNDING
+            is_same = spread <= ROUNDING * scale
             effect_size = difference / np.where(is_same, 1.0, spread)
-            is_same &= np.abs(difference) > ROUNDING
+            is_same &= difference != 0
             effect_size[is_same] = np.copysign(np.inf, difference[is_same])
 
         means_low, means_high = interval(expected)

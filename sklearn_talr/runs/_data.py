@@ -6,24 +6,29 @@ of the process, so nobody can make many identifiers that share a place in a dict
 
 from array import array
 from collections import Counter, defaultdict
+from collections.abc import Mapping, Set
 from itertools import chain, count, repeat
 from numbers import Integral
 from operator import attrgetter, itemgetter
 from os import PathLike
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from .._arrays import refuse_masked
 from .._types import Any, Self, Sequence
+from ..inference._means import refuse_unlike_rows
+from ._orders import check_order
 from ._text import number_of_queries
 
 BYTES_OF_ID = 1024  # the longest identifier of a document
 _ENCODING = "utf-8", "surrogateescape"  # so that bytes of any encoding survive
 QUERY = "query_id", "query-id", "qid", "q_id"
-_DOCUMENT = "doc_id", "corpus-id", "docno", "corpus_id"
+DOCUMENT = "doc_id", "corpus-id", "docno", "corpus_id", "pid"
 _GRADE = "relevance", "score", "label"
 _SCORE = ("score",)
+RANK = "rank"
 
 
 class _Data:
@@ -55,14 +60,15 @@ class Qrels(_Data):
 
     Parameters
     ----------
-    data : dict of dict, table, ranx.Qrels, or iterable of records
+    data : dict of dict or of sets, table, ranx.Qrels, or iterable of records
         ``data[query][document]`` is the relevance: integers, or real gains from 0 on, which
-        nDCG and DCG take. Or a table (DataFrame, one split of a data set of Hugging Face,
+        nDCG and DCG take; or ``data[query]`` is the set of relevant documents, whose
+        relevance is 1. Or a table (DataFrame, one split of a data set of Hugging Face,
         table of Arrow), or records (dicts, or named tuples as those of ir_measures and
         ``dataset.qrels`` of ir_datasets), with columns ``query_id`` (or ``query-id``,
-        ``qid``, ``q_id``), ``doc_id`` (or ``corpus-id``, ``docno``, ``corpus_id``) and
-        ``relevance`` (or ``score``, ``label``). Identifiers are strings, or integers, which
-        become strings.
+        ``qid``, ``q_id``), ``doc_id`` (or ``corpus-id``, ``docno``, ``corpus_id``, ``pid``)
+        and ``relevance`` (or ``score``, ``label``). Of several names for one thing the
+        first counts. Identifiers are strings, or integers, which become strings.
 
     Attributes
     ----------
@@ -93,7 +99,7 @@ class Qrels(_Data):
     """
 
     def __init__(self, data: Any) -> None:
-        self.table = _table_of(data, Qrels, _GRADE)
+        self.table = _table_of(data, Qrels)
         values = self.table.values
         if are_integers(values).all():
             self.table.values = values.astype(np.int64)
@@ -174,7 +180,8 @@ class Run(_Data):
     ----------
     data : dict of dict, table, ranx.Run, or iterable of records
         ``data[query][document]`` is the score. Or a table or records, as of :class:`Qrels`,
-        with columns of the same names and ``score``.
+        with columns of the same names and ``score``. Without a column ``score`` a column
+        ``rank`` is read, and scores are minus the ranks.
 
     name : str, default=None
         What results and pictures call the system. None takes the name that a run of ranx
@@ -191,10 +198,17 @@ class Run(_Data):
     Raises
     ------
     ValueError
-        If a score is no finite number, or a query has a document twice.
+        If a score is no finite number, a query has a document twice, or scores rise with
+        the column ``rank``, so that the first rank has the lowest score.
 
     TypeError
         If the data have none of these forms.
+
+    Warns
+    -----
+    UserWarning
+        If the documents of all queries are stored by rising scores, as ranks and distances
+        are: scores are the higher the better.
 
     See Also
     --------
@@ -217,7 +231,7 @@ class Run(_Data):
     """
 
     def __init__(self, data: Any, name: str | None = None) -> None:
-        table = _table_of(data, Run, _SCORE)
+        table = _table_of(data, Run)
         for wrong in table.values[~np.isfinite(table.values)][:1]:
             raise ValueError(f"scores must be finite numbers, got {wrong}.")
         if name is None and hasattr(data, "to_dict"):
@@ -289,6 +303,12 @@ class Run(_Data):
         refuse_masked(distances=distances, indices=indices)
         queries = _distinct(query_identifiers, queries, "queries")
         documents = _distinct(document_identifiers, documents, "documents")
+        refuse_unlike_rows(distances, "distances", queries, "queries")
+        refuse_unlike_rows(indices, "indices", queries, "queries")
+        distances, indices = (
+            table.to_numpy() if hasattr(table, "to_numpy") else table
+            for table in (distances, indices)
+        )
         found = [np.atleast_1d(np.asarray(row)) for row in indices]
         scores = [0.0 - np.atleast_1d(np.asarray(row, dtype=float)) for row in distances]
         sizes = [row.shape for row in found]
@@ -344,7 +364,48 @@ def _refuse_unknown(wrong, name, what):
         raise ValueError(f"{len(wrong)} of the {name} {what}: {some}.")
 
 
-def _table_of(data, form, value_names):
+class ChosenColumns(NamedTuple):
+    """Names of the columns that hold query, document, number and rank.
+
+    Parameters
+    ----------
+    query, document : str
+
+    value : str or None
+        Relevance or score. None: the score is minus the rank.
+
+    rank : str or None
+        Of runs, if they have a column of ranks.
+    """
+
+    query: str
+    document: str
+    value: str | None
+    rank: str | None
+
+
+def chosen_columns(names, form):
+    """Which columns hold what, for `Qrels` or `Run`; an error if one is needed."""
+    value_names = _SCORE if form is Run else _GRADE
+    columns = [one_of(wanted, names) for wanted in (QUERY, DOCUMENT, value_names)]
+    rank = RANK if form is Run and RANK in names else None
+    needed = [
+        None if rank and wanted is _SCORE else wanted
+        for wanted in (QUERY, DOCUMENT, value_names)
+    ]
+    for column, wanted in zip(columns, needed):
+        if column is None and wanted is not None:
+            hint = ""
+            if wanted is _SCORE and "distance" in names:
+                hint = " Of distances pass data.assign(score=-data['distance'])."
+            raise ValueError(
+                f"a column {' or '.join(map(repr, wanted))} is needed, got "
+                f"{list(names)}.{hint}"
+            )
+    return ChosenColumns(*columns, rank)
+
+
+def _table_of(data, form):
     """Table of what a user passes to `Qrels` or `Run`, which is `form`.
 
     A table is what the readers of files pass.
@@ -363,33 +424,118 @@ def _table_of(data, form, value_names):
         )
     data = without_splits(data, caller)
     is_frame = hasattr(data, "columns") and hasattr(data, "to_numpy")
+    if hasattr(data, "to_frame") and not is_frame:
+        raise TypeError(
+            f"{caller} takes no Series, whose index has no columns: pass data.rename("
+            f"'{'score' if form is Run else 'relevance'}').reset_index()."
+        )
     if not is_frame and hasattr(data, "to_dict"):
         data = data.to_dict()  # of ranx
-    if isinstance(data, dict):
-        queries, judged = data, data.values()
-        if not all(isinstance(of_query, dict) for of_query in judged):
-            raise TypeError(
-                f"{caller} takes a dict of dicts: data[query][document] is a number."
-            )
-        numbers = np.repeat(np.arange(len(data)), list(map(len, judged)))
-        documents = chain.from_iterable(judged)
-        values = chain.from_iterable(of_query.values() for of_query in judged)
-    else:
-        if is_frame:
-            columns = [data[n].to_numpy() for n in _chosen(data.columns, value_names)]
-        else:
-            columns = _columns_of_records(data, caller, value_names)
-        queries, documents, values = columns
-        numbers = np.arange(len(queries))
-    documents = document_identifiers(documents)
+    if isinstance(data, Mapping):
+        return _table_of_dict(data, form)
+    if not is_frame:
+        return _table_of_records(data, form)
+    chosen = chosen_columns(data.columns, form)
+    columns = [None if name is None else data[name].to_numpy() for name in chosen]
+    return table_of_columns(ChosenColumns(*columns), form)
+
+
+def _table_of_dict(data, form):
+    """Table of a dict of dicts, or of the sets of each query's relevant documents."""
+    judged = [_of_query(documents, form) for documents in data.values()]
+    numbers = np.repeat(np.arange(len(data)), list(map(len, judged)))
+    documents = document_identifiers(chain.from_iterable(judged))
+    values = _numbers(chain.from_iterable(of_query.values() for of_query in judged))
+    queries = query_identifiers(data)
+    return DocumentTable(queries, numbers, documents, values, form is Run)
+
+
+def _of_query(documents, form):
+    """The number of each document of a query, or an error that says how to write it."""
+    if isinstance(documents, Mapping):
+        return documents
+    if form is Qrels and isinstance(documents, Set):
+        return dict.fromkeys(sorted(documents, key=str), 1)
+    caller = form.__name__
+    form_of_data = f"{caller} takes a dict of dicts: data[query][document] is a number"
+    if isinstance(documents, str | bytes):
+        raise TypeError(f"{form_of_data}, got {documents!r}.")
+    if hasattr(documents, "to_dict"):
+        raise TypeError(
+            f"{form_of_data}. Of Series pass {{query: documents.to_dict() for query, "
+            "documents in data.items()}."
+        )
     try:
-        values = np.array(array("d", values))  # which refuses text, also of numbers
+        has_hits = all(isinstance(hit, Mapping) for hit in documents) and len(documents) > 0
+    except TypeError:
+        raise TypeError(f"{form_of_data}, got {documents!r}.") from None
+    if has_hits:
+        raise TypeError(f"{form_of_data}. {_line_of_hits('data.items()')}")
+    remedy = "if all are relevant, pass {query: dict.fromkeys(documents, 1) for query, "
+    remedy += "documents in data.items()}"
+    if form is Run:
+        remedy = (
+            "if the best comes first, pass {query: {document: -rank for rank, document "
+        )
+        remedy += "in enumerate(documents)} for query, documents in data.items()}"
+    raise TypeError(f"{form_of_data}. Of lists of documents, {remedy}.")
+
+
+def _line_of_hits(pairs):
+    """How to make a table of lists of hits, each a dict of a document and its score."""
+    return (
+        "Of lists of hits make a table: pd.DataFrame([{'query_id': query, **hit} for "
+        f"query, hits in {pairs} for hit in hits])."
+    )
+
+
+def table_of_columns(columns, form):
+    """Table of arrays or lists of queries, documents, numbers and ranks.
+
+    Parameters
+    ----------
+    columns : ChosenColumns of sequences of length n_rows
+        Values in place of names. Scores are minus the ranks if there are none.
+
+    form : type
+        `Qrels` or `Run`.
+
+    Returns
+    -------
+    table : DocumentTable
+    """
+    ranks = None
+    if columns.value is None:
+        values = 0.0 - _numbers(columns.rank)
+    else:
+        values = _numbers(columns.value)
+        ranks = _ranks_if_any(columns.rank)
+    documents = document_identifiers(columns.document)
+    queries = query_identifiers(columns.query)
+    rows = np.arange(len(queries)), documents, values
+    return DocumentTable(queries, *rows, form is Run, ranks=ranks)
+
+
+def _numbers(values):
+    """Relevance or scores as float64."""
+    try:
+        return np.array(array("d", values))  # which refuses text, also of numbers
     except (OverflowError, TypeError) as error:
         raise ValueError(
-            f"relevance and scores must be numbers: {error}. Convert them by float first."
+            f"relevance and scores must be numbers: {error}. Convert them by float "
+            "first, or a column by pd.to_numeric."
         ) from error
-    rows = numbers, documents, values
-    return DocumentTable(query_identifiers(queries), *rows, form is Run)
+
+
+def _ranks_if_any(values):
+    """Ranks as float64, or None if they are no numbers, as nothing is computed of them."""
+    if values is None:
+        return None
+    try:
+        ranks = np.array(array("d", values))
+    except (OverflowError, TypeError):
+        return None
+    return ranks if np.isfinite(ranks).all() else None
 
 
 def without_splits(data, caller):
@@ -406,8 +552,9 @@ def without_splits(data, caller):
     return data.to_pandas() if names and hasattr(data, "to_pandas") else data
 
 
-def _columns_of_records(data, caller, value_names):
-    """Lists of queries, documents and numbers of records that are like the first."""
+def _table_of_records(data, form):
+    """Table of records, which are like the first."""
+    caller = form.__name__
     try:
         records = list(data)
     except TypeError as error:
@@ -416,33 +563,36 @@ def _columns_of_records(data, caller, value_names):
             f"and number, got {type(data).__name__}."
         ) from error
     if not records:
-        return [], [], []
+        return table_of_columns(ChosenColumns([], [], [], None), form)
     first = records[0]
     is_dict = isinstance(first, dict)
     if not is_dict and not hasattr(first, "_fields"):
-        raise TypeError(
-            f"{caller} takes records that are dicts or named tuples, got {first!r}."
-        )
-    chosen = _chosen(first if is_dict else first._fields, value_names)
-    get = itemgetter(*chosen) if is_dict else attrgetter(*chosen)
+        raise TypeError(_message_of_no_record(first, form))
+    chosen = chosen_columns(first if is_dict else first._fields, form)
+    names = [name for name in chosen if name is not None]
+    get = itemgetter(*names) if is_dict else attrgetter(*names)
     try:
-        return list(zip(*map(get, records)))
+        columns = dict(zip(names, zip(*map(get, records))))
     except (AttributeError, LookupError, TypeError) as error:
         raise ValueError(
-            f"all records must be like the first, with {', '.join(chosen)}: {error}."
+            f"all records must be like the first, with {', '.join(names)}: {error}."
         ) from error
+    return table_of_columns(ChosenColumns(*map(columns.get, chosen)), form)
 
 
-def _chosen(names, value_names):
-    """Names of the columns that hold query, document and number."""
-    chosen = []
-    for wanted in (QUERY, _DOCUMENT, value_names):
-        chosen.append(one_of(wanted, names))
-        if chosen[-1] is None:
-            raise ValueError(
-                f"a column {' or '.join(map(repr, wanted))} is needed, got {list(names)}."
-            )
-    return chosen
+def _message_of_no_record(first, form):
+    message = (
+        f"{form.__name__} takes records that are dicts or named tuples, got {first!r}."
+    )
+    if isinstance(first, list) and first and isinstance(first[0], dict):
+        return f"{message} {_line_of_hits('zip(queries, data)')}"
+    value = "score" if form is Run else "relevance"
+    if not isinstance(first, str | bytes) and np.ndim(first) == 1 and len(first) == 3:
+        return (
+            f"{message} Name their columns: pd.DataFrame(data, columns=['query_id', "
+            f"'doc_id', {value!r}])."
+        )
+    return message
 
 
 def one_of(wanted, names):
@@ -546,6 +696,9 @@ class DocumentTable:
         Whether the rows of a query come in trec_eval's order, by descending value and then
         by descending document, or in the given order.
 
+    ranks : ndarray of shape (n_rows,), default=None
+        Ranks that a run declares, which scores may not contradict.
+
     Attributes
     ----------
     queries, numbers, documents, values
@@ -566,11 +719,13 @@ class DocumentTable:
         If a query has a document twice.
     """
 
-    def __init__(self, queries, numbers, documents, values, best_first):
+    def __init__(self, queries, numbers, documents, values, best_first, *, ranks=None):
         merged = defaultdict(count().__next__)
         numbers = np.array([merged[query] for query in queries], dtype=np.int64)[numbers]
         self.queries, self.best_first = list(merged), best_first
         self.numbers, self.documents, self.values = numbers, documents, values
+        if best_first:
+            check_order(numbers, values, ranks)
 
         # Rows by query, and by descending value
         falls = numbers[1:] < numbers[:-1]

@@ -17,6 +17,11 @@ from ..measures._ties import Cells
 from ._data import DocumentTable, Qrels, Run, places_among
 from ._files import read_qrels, read_run
 from ._result import RunEvaluation
+from ._unmatched import (
+    hint_of_alike,
+    tell_of_unmatched_documents,
+    tell_of_unmatched_queries,
+)
 
 _ORDERS = "expected", "worst", "best", "listed"  # the last is trec_eval's
 _MOST_GRADES = 5  # of people who judge: 0 to 4
@@ -29,6 +34,7 @@ _ROUNDING = 1e-24  # the variance of equal values may be so much
     ignore_identical_ids=["boolean"],
     n_orders=[Interval(Integral, 2, None, closed="left"), None],
     random_state=["random_state"],
+    name=[str, None],
 )
 def evaluate_run(
     qrels: Any,
@@ -40,6 +46,7 @@ def evaluate_run(
     ignore_identical_ids: bool = False,
     n_orders: Count = None,
     random_state: Seed = 0,
+    name: str | None = None,
 ) -> RunEvaluation:
     """Evaluate a run: the mean over all orders of tied documents, the worst, and the best.
 
@@ -96,6 +103,9 @@ def evaluate_run(
     random_state : int, RandomState instance or None, default=0
         Seed of these orders.
 
+    name : str, default=None
+        What results and pictures call the system. None takes the name of the run.
+
     Returns
     -------
     evaluation : RunEvaluation
@@ -116,7 +126,9 @@ def evaluate_run(
     -----
     UserWarning
         If judgments and run seem to be swapped, or every query finds first the document of
-        its own identifier, which nobody has judged.
+        its own identifier, which nobody has judged. If no document of the run is judged,
+        or if far more documents or queries of the judgments would be in the run if their
+        identifiers were written alike, as "007" and 7 are not.
 
     See Also
     --------
@@ -204,7 +216,9 @@ def evaluate_run(
         raise ValueError(
             "no query of the run is judged: the queries of the run are "
             f"{_some(table.queries)}, those of the judgments {_some(qrels.queries)}."
+            f"{hint_of_alike(qrels.queries, table.queries, 'query_id')}"
         )
+    tell_of_unmatched_queries(qrels, table, is_found)
     evaluated = np.arange(len(qrels.queries))
     if missing_queries == "skip":
         evaluated = evaluated[is_found]
@@ -212,6 +226,8 @@ def evaluate_run(
     # Judged documents, and all measures in the orders of their ties
     of_relevance = not any(measure.of_runs_only for measure in measures)
     cells = _match(qrels, table, evaluated, of_relevance)
+    queries = [qrels.queries[number] for number in evaluated]
+    tell_of_unmatched_documents(qrels, table, queries, cells)
     groups = group_by_cutoff(completed)
     expected = evaluate_ties(groups, cells)
     values = np.stack([expected] * len(_ORDERS))
@@ -234,8 +250,8 @@ def evaluate_run(
         drawn = [evaluate_ties(groups, each, order="listed") for each in orders]
         drawn = np.var(drawn, axis=0, ddof=1)
         variance[tied] = np.where(drawn > _ROUNDING, drawn, 0.0)
-    queries = [qrels.queries[number] for number in evaluated]
-    return RunEvaluation(run.name, list(map(str, measures)), queries, *values, variance)
+    name = run.name if name is None else name
+    return RunEvaluation(name, list(map(str, measures)), queries, *values, variance)
 
 
 def _kept(table, wanted):

@@ -1,13 +1,13 @@
-"""Files of judgments and runs: TREC's formats, JSON and tables; plain or gzip."""
+"""Files of judgments and runs: TREC's formats, JSON and tables, plain or compressed."""
 
-import gzip
+import csv
 import json
 import math
-import zlib
 from collections import Counter, defaultdict
 from contextlib import suppress
+from io import BytesIO, StringIO
 from itertools import count
-from os import PathLike, fspath
+from os import PathLike
 from pathlib import Path
 
 import numpy as np
@@ -16,24 +16,39 @@ from .._compat import validated
 from .._types import FilePath
 from ._data import (
     BYTES_OF_ID,
+    DOCUMENT,
+    QUERY,
+    ChosenColumns,
     DocumentTable,
     Qrels,
     RepeatedDocumentError,
     Run,
     are_integers,
+    chosen_columns,
     decoded,
     query_identifiers,
+    table_of_columns,
 )
 from ._result import import_pandas
+from ._sources import (
+    BYTES_OF_LINE,
+    MARK,
+    START_OF_PARQUET,
+    Source,
+    local_path,
+    plain_name,
+)
 
-_BYTES_PER_BLOCK = 2**17  # whose fields stay in cache
-_BYTES_OF_LINE = 2**16  # the longest line, without its end
-_MARK = b"\xef\xbb\xbf"  # that some programs put before text in UTF-8
-_START_OF_GZIP, _OF_GZIP = b"\x1f\x8b", (gzip.BadGzipFile, zlib.error)
 _LINE_OF_QRELS = "query, iteration, document, relevance"
 _LINE_OF_RUN = "query, Q0, document, rank, score, tag"
-_LONG = f" has more than {_BYTES_OF_LINE} bytes, so this is no file of TREC's formats."
+_LONG = f" has more than {BYTES_OF_LINE} bytes, so this is no file of TREC's formats."
 _FIELDS_OF_RUN, _FIELDS_OF_BOTH = 6, 10  # judgments have 4
+_FIELDS_OF_TRIPLES = 3
+_NO_HEAD = (
+    " Without a head nobody knows what the columns are. Name them, as by "
+    "pd.read_csv(path, sep={sep!r}, names=['query_id', 'doc_id', {name!r}], "
+    "dtype={{'query_id': str, 'doc_id': str}})"
+)
 _NUL = (
     " has a NUL byte, so this is no text, or text in UTF-16, which must be saved as UTF-8."
 )
@@ -50,19 +65,21 @@ _NUMBER_AS_TAG = f": the sixth of more than six words is a number: {_BLANK}"
 def read_qrels(path: FilePath) -> Qrels:
     """Read judgments in TREC's format, in JSON or in a table.
 
-    The name of the file tells what it is. One that ends with none of the following is in
-    TREC's format: every line has four fields, set apart by blanks: query, iteration (not
-    used), document, relevance. Lines that begin with ``#`` are comments.
+    The name of the file declares what it is, or its first line. One that has none of the
+    following is in TREC's format: every line has four fields, set apart by blanks: query,
+    iteration (not used), document, relevance. Lines that begin with ``#`` are comments.
 
     * ``.json``: a dict of dicts, as :class:`Qrels` takes it.
     * ``.jsonl``: a record in each line, with columns as of :class:`Qrels`.
     * ``.parquet``: a table with these columns, which needs pandas.
+    * A first line that names these columns, with tabs or commas between them: a table, as
+      the ``.tsv`` of BEIR's judgments, or a ``.csv``.
 
     Parameters
     ----------
     path : str or path-like
-        The file, plain or, but for ``.parquet``, compressed by gzip. Such a name may end
-        with ``.gz``.
+        The file, plain or compressed by gzip, bzip2 or xz. Such a name may end with
+        ``.gz``, ``.bz2`` or ``.xz``. ``~`` is the home folder.
 
     Returns
     -------
@@ -72,7 +89,8 @@ def read_qrels(path: FilePath) -> Qrels:
     Raises
     ------
     ValueError
-        If the file is empty or damaged, or a line has not four fields, has a relevance
+        If the file is empty or damaged, a pointer of Git LFS, a URL, a ``.csv`` without a
+        head, or text in UTF-16; or if a line has not four fields, has a relevance
         that is no integer, or repeats a document of a query. The message names the file and
         the line.
 
@@ -97,18 +115,17 @@ def read_qrels(path: FilePath) -> Qrels:
     >>> qrels.to_dict()
     {'q1': {'d1': 2, 'd2': 0}, 'q2': {'d1': 1}}
     """
-    rest = _LINE_OF_QRELS, 3, are_integers, _NO_INTEGER
-    return _of_suffix(path, Qrels) or Qrels(_read(path, *rest)[0])
+    return _read_file(path, Qrels)
 
 
 @validated(path=[str, PathLike])
 def read_run(path: FilePath) -> Run:
     """Read a run in TREC's format, in JSON or in a table.
 
-    The name of the file tells what it is. One that ends with none of the following is in
-    TREC's format: every line has six fields, set apart by blanks: query, ``Q0`` (not used),
-    document, rank (an integer, not used), score, name of the run. More words may follow,
-    which are not used. Lines that begin with ``#`` are comments.
+    The name of the file declares what it is, or its first line. One that has none of the
+    following is in TREC's format: every line has six fields, set apart by blanks: query,
+    ``Q0`` (not used), document, rank (an integer, not used), score, name of the run. More
+    words may follow, which are not used. Lines that begin with ``#`` are comments.
 
     * ``.json``: a dict of dicts, as :class:`Run` takes it, or predictions that mteb has
       kept of one subset and split.
@@ -133,9 +150,11 @@ def read_run(path: FilePath) -> Run:
     Raises
     ------
     ValueError
-        If the file is empty or damaged, or a line has fewer than six fields, has a score
-        that is no finite number, or repeats a document of a query, or if scores seem to be
-        ranks, as where an identifier has a blank. The message names the file and the line.
+        If the file is empty or damaged, a pointer of Git LFS, a URL, a ``.csv`` without a
+        head, or text in UTF-16; if a line has fewer than six fields, has a score that is no
+        finite number, or repeats a document of a query; or if scores seem to be ranks, as
+        where an identifier has a blank, or rise with the rank in all queries. The message
+        names the file and the line.
 
     OSError
         If the file cannot be opened.
@@ -160,48 +179,150 @@ def read_run(path: FilePath) -> Run:
     >>> run.to_dict()
     {'q1': {'d2': 12.5, 'd1': 12.5}}
     """
-    rest = _LINE_OF_RUN, 4, np.isfinite, _NO_SCORE
-    return _of_suffix(path, Run) or Run(*_read(path, *rest))
+    return _read_file(path, Run)
 
 
-def _of_suffix(path, form):
-    """Qrels or Run of a file that is not in TREC's format by its suffix, or None."""
-    path = Path(path)
-    plain = Path(path.name.removesuffix(".gz"))
-    if plain.suffix not in {".json", ".jsonl", ".parquet"}:
-        return None
-    name = plain.stem
+def _read_file(path, form):
+    """Qrels or Run of a file, by its suffix, its first bytes and its first line."""
+    path = local_path(path)
+    name = plain_name(path)
+    suffix, stem = Path(name).suffix.lower(), Path(name).stem
+    with Source(path) as source:
+        if suffix == ".parquet" or source.start.startswith(START_OF_PARQUET):
+            return _wrapped(path, form, stem, _data_of_parquet, source)
+        if suffix == ".json":
+            return _wrapped(path, form, stem, _data_of_json, source)
+        if suffix == ".jsonl":
+            return _wrapped(path, form, stem, _data_of_json_lines, source)
+        delimiter = _delimiter_of_head(source.start)
+        if delimiter is not None:
+            table = _table_with_head(path, delimiter, source.content(), form)
+            return form(table) if form is Qrels else form(table, stem)
+        if suffix == ".csv":
+            raise ValueError(f"{path}, line 1 is no head.{_no_head(form, ',')}")
+        if form is Qrels:
+            rest = _LINE_OF_QRELS, 3, are_integers, _NO_INTEGER
+            return Qrels(_read(path, source.blocks(), *rest)[0])
+        rest = _LINE_OF_RUN, 4, np.isfinite, _NO_SCORE
+        return Run(*_read(path, source.blocks(), *rest))
+
+
+def _wrapped(path, form, stem, data_of, source):
+    """Qrels or Run of what a file holds; errors name the file."""
+    content = source.content()
     try:
-        if plain.suffix == ".parquet":
-            data = import_pandas().read_parquet(path)
-        else:
-            text = path.read_bytes()
-            text = gzip.decompress(text) if text.startswith(_START_OF_GZIP) else text
-        if plain.suffix == ".json":
-            data = _loaded(text)
-            if "mteb_model_meta" in data:
-                name = data.pop("mteb_model_meta")["model_name"]
-                parts = [(subset, split) for subset in data for split in data[subset]]
-                if len(parts) != 1:
-                    raise ValueError(
-                        f"it has the subsets and splits {parts}. Read it by json.load, and "
-                        "pass data[subset][split] of one to Run"
-                    )
-                data = data[parts[0][0]][parts[0][1]]
-        elif plain.suffix == ".jsonl":
-            data = [_loaded(line) for line in text.split(b"\n") if line.strip()]
-            if data and "results" in data[0]:  # of sentence-transformers, line by query
-                asked = query_identifiers(query["query_id"] for query in data)
-                data = [
-                    {"query_id": q["query_id"], **d} for q in data for d in q["results"]
-                ]
-                # Queries that found nothing are in the run, too
-                table, n_asked = form(data).table, len(asked)
-                rows = table.numbers + n_asked, table.documents, table.values
-                data = DocumentTable([*asked, *table.queries], *rows, table.best_first)
-        return form(data, name) if form is Run else form(data)
-    except (EOFError, LookupError, TypeError, ValueError, *_OF_GZIP) as error:
+        data, name = data_of(content, form)
+        return form(data, name or stem) if form is Run else form(data)
+    except (LookupError, TypeError, ValueError) as error:
         raise ValueError(f"{path} cannot be read: {error}") from error
+
+
+def _data_of_parquet(content, form):
+    pandas = import_pandas()
+    try:
+        return pandas.read_parquet(BytesIO(content)), None
+    except (OSError, ValueError) as error:
+        raise ValueError(f"it is no table of .parquet: {error}") from error
+
+
+def _data_of_json(content, form):
+    """What a file of JSON holds, and the name of mteb's model, if it has one."""
+    data, name = _loaded(content), None
+    if "mteb_model_meta" in data:
+        name = data.pop("mteb_model_meta")["model_name"]
+        parts = [(subset, split) for subset in data for split in data[subset]]
+        if len(parts) != 1:
+            raise ValueError(
+                f"it has the subsets and splits {parts}. Read it by json.load, and "
+                "pass data[subset][split] of one to Run"
+            )
+        data = data[parts[0][0]][parts[0][1]]
+    return data, name
+
+
+def _data_of_json_lines(content, form):
+    """Records of lines, or the table of predictions of sentence-transformers."""
+    data = [_loaded(line) for line in content.split(b"\n") if line.strip()]
+    if not data or "results" not in data[0]:
+        return data, None
+    asked = query_identifiers(query["query_id"] for query in data)
+    hits = [
+        {"query_id": query["query_id"], **hit} for query in data for hit in query["results"]
+    ]
+    # Queries that found nothing are in the run, too
+    table, n_asked = form(hits).table, len(asked)
+    rows = table.numbers + n_asked, table.documents, table.values
+    return DocumentTable([*asked, *table.queries], *rows, table.best_first), None
+
+
+def _delimiter_of_head(content):
+    """What separates the names of a table's first line, or None if it has none."""
+    head = content.removeprefix(MARK).replace(b"\r", b"\n").split(b"\n", 1)[0]
+    for delimiter in "\t,":
+        names = next(csv.reader([decoded(head[:BYTES_OF_LINE])], delimiter=delimiter), [])
+        if set(names) & set(QUERY) and set(names) & set(DOCUMENT):
+            return delimiter
+    return None
+
+
+def _columns_with_head(path, delimiter, text):
+    """Columns of text by the names in its first line, and the number of each row's line."""
+    rows = csv.reader(StringIO(text, newline=""), delimiter=delimiter)
+    names = next(rows)
+    if len(set(names)) < len(names):
+        raise ValueError(f"{path}, line 1 has two columns of one name: {', '.join(names)}.")
+    table, lines = [], []
+    try:
+        for row in filter(None, rows):
+            if len(row) != len(names):
+                raise ValueError(
+                    f"{path}, line {rows.line_num} has {len(row)} fields instead of "
+                    f"{len(names)}: {', '.join(names)}."
+                )
+            table.append(row)
+            lines.append(rows.line_num)
+    except csv.Error as error:
+        raise ValueError(
+            f"{path}, line {rows.line_num}: {error}. Is a quotation mark left open?"
+        ) from error
+    columns = zip(*table) if table else [()] * len(names)
+    return dict(zip(names, columns)), lines
+
+
+def _table_with_head(path, delimiter, content, form):
+    """Table of text whose first line names its columns, as the judgments of BEIR."""
+    text = decoded(content.removeprefix(MARK))
+    columns, lines = _columns_with_head(path, delimiter, text)
+    try:
+        chosen = chosen_columns(list(columns), form)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+    cells = ChosenColumns(*map(columns.get, chosen))
+    value = _numbers_of_cells(path, lines, chosen.value, cells.value)
+    rank = _numbers_of_cells(path, lines, chosen.rank, cells.rank)
+    try:
+        return table_of_columns(cells._replace(value=value, rank=rank), form)
+    except RepeatedDocumentError as error:
+        raise ValueError(f"{path}, line {lines[error.args[2]]}: {error}") from error
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
+def _numbers_of_cells(path, lines, name, cells):
+    """The numbers in a column of text; an error names the line of what is none."""
+    if name is None:
+        return None
+    numbers = np.array([_number(cell.strip().encode("utf-8", "replace")) for cell in cells])
+    _refuse(path, lines, ~np.isfinite(numbers), f": {name} {{!r}} is no number.", cells)
+    return numbers
+
+
+def _no_head(form, separator):
+    """How to read a table without a head: of a run the third column has two readings."""
+    if form is Qrels:
+        return _NO_HEAD.format(sep=separator, name="relevance") + "."
+    ranks = _NO_HEAD.format(sep=separator, name="rank")
+    return f"{ranks}; or 'score' in place of 'rank', if the last column has scores."
 
 
 def _loaded(text):
@@ -217,12 +338,15 @@ def _loaded(text):
     return json.loads(text, object_pairs_hook=once)
 
 
-def _read(path, line_format, value_field, are_right, problem):
+def _read(path, blocks, line_format, value_field, are_right, problem):
     """Read the table of a file, and the last field of its first line.
 
     Parameters
     ----------
-    path : str or path-like
+    path : Path
+
+    blocks : iterable of bytes
+        What it holds, in whole lines.
 
     line_format : str
         Names of the fields of a line, of which the first is the query and the third the
@@ -237,11 +361,10 @@ def _read(path, line_format, value_field, are_right, problem):
     problem : str
         What is wrong with a number that a table may not hold.
     """
-    path = fspath(path)
     queries = defaultdict(count().__next__)
     numbers, documents, ranks, values, lines = [], [], [], [], []
     name = None
-    for some_lines, columns in _columns_of_lines(path, line_format):
+    for some_lines, columns in _columns_of_lines(path, blocks, line_format):
         query, _, document, *_, last = columns
         value = _parsed_numbers(columns[value_field])
         _refuse(path, some_lines, ~are_right(value), problem, columns[value_field])
@@ -261,9 +384,13 @@ def _read(path, line_format, value_field, are_right, problem):
         _refuse_ranks(path, lines, numbers, np.concatenate(ranks), values)
     try:
         rows = numbers, documents, values
-        return DocumentTable(map(decoded, queries), *rows, value_field == 4), name
+        ranks = np.concatenate(ranks) if ranks else None
+        queries = list(map(decoded, queries))
+        return DocumentTable(queries, *rows, value_field == 4, ranks=ranks), name
     except RepeatedDocumentError as error:
         raise ValueError(f"{path}, line {lines[error.args[2]]}: {error}") from error
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
 
 
 def _refuse_ranks(path, lines, numbers, rank, score):
@@ -285,13 +412,13 @@ def _refuse_ranks(path, lines, numbers, rank, score):
         _refuse(path, lines[order], np.arange(len(order)) == first[several][0], _RANKS)
 
 
-def _columns_of_lines(path, line_format):
+def _columns_of_lines(path, blocks, line_format):
     """Yield the numbers of many lines that are not blank, and a list for each field."""
     n_fields = line_format.count(",") + 1
     n_before = 0
-    for block in _blocks(path):
+    for block in blocks:
         # Files that were put together have marks in their midst.
-        block = block.removeprefix(_MARK).replace(b"\n" + _MARK, b"\n")
+        block = block.removeprefix(MARK).replace(b"\n" + MARK, b"\n")
         ends = np.flatnonzero(np.frombuffer(block, dtype=np.uint8) == ord("\n"))
         lines = np.arange(n_before + 1, n_before + len(ends) + 1)
         n_before += len(ends)
@@ -299,7 +426,7 @@ def _columns_of_lines(path, line_format):
             has_nul = lines == lines[0] + block.count(b"\n", 0, block.index(b"\0"))
             _refuse(path, lines, has_nul, _NUL)
         width = np.diff(ends, prepend=-1) - 1
-        _refuse(path, lines, width > _BYTES_OF_LINE, _LONG)
+        _refuse(path, lines, width > BYTES_OF_LINE, _LONG)
         # Most often every line has its fields, and one split of all lines is fastest.
         words, step = block.replace(b"\n", b" \0 ").split(), n_fields + 1
         n_right = words[n_fields::step].count(b"\0")
@@ -329,6 +456,9 @@ def _columns_of_lines(path, line_format):
                 problem += (
                     " Judgments have 4 and come first, runs have 6: are the files swapped?"
                 )
+            if np.all(size[size > 0] == _FIELDS_OF_TRIPLES):
+                form = Run if n_fields == _FIELDS_OF_RUN else Qrels
+                problem += _no_head(form, "\t").replace("{", "{{").replace("}", "}}")
             _refuse(path, lines, (size > 0) & (size != n_fields), problem, size)
             lines, columns = lines[size > 0], list(zip(*filter(None, fields)))
         if width.max() > BYTES_OF_ID:
@@ -337,19 +467,6 @@ def _columns_of_lines(path, line_format):
                 _refuse(path, lines, width > BYTES_OF_ID, _WIDE, width)
         if len(lines):
             yield lines, columns
-
-
-def _blocks(path):
-    """Yield the bytes of many whole lines; a line that is too long may be cut."""
-    with open(path, "rb") as file:
-        is_gzip = file.peek(2).startswith(_START_OF_GZIP)
-        source = gzip.GzipFile(fileobj=file) if is_gzip else file
-        try:
-            while block := source.read(_BYTES_PER_BLOCK):
-                block += source.readline(_BYTES_OF_LINE + len(_MARK) + 1)
-                yield block if block.endswith(b"\n") else block + b"\n"
-        except (EOFError, *_OF_GZIP) as error:
-            raise ValueError(f"{path} is damaged: {error}") from error
 
 
 def _parsed_numbers(texts):

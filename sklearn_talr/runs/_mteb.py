@@ -3,7 +3,6 @@
 import json
 from collections import Counter
 from os import PathLike
-from pathlib import Path
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from .._compat import validated
 from .._progress import warn_caller
 from .._types import Any, Column, DataFrame
 from ._result import import_pandas
+from ._sources import Source, local_path
 
 
 @validated(tasks=["array-like", None], subsets=["array-like", None])
@@ -97,7 +97,8 @@ def read_mteb_results(
                 version = getattr(result, "dataset_revision", None)
                 column[result.task_name] = version, _by_subset(result.scores, subsets)
             continue
-        metas = sorted(Path(each).rglob("model_meta.json"))
+        folder = local_path(each)
+        metas = sorted(folder.rglob("model_meta.json"))
         if not metas:
             raise ValueError(f"{each} has no results of mteb: no model_meta.json is there.")
         for meta in metas:
@@ -183,7 +184,8 @@ def _of_file(path, subsets):
 
 
 def _read(path):
-    return json.loads(path.read_text(encoding="utf-8"))
+    with Source(path) as source:
+        return json.loads(source.content())
 
 
 def _by_subset(splits, subsets):

@@ -1,13 +1,19 @@
 """What evaluating a run returns."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 
 import numpy as np
 
 from .._compat import Interval, independent_random_state, optional, validated
 from .._types import Any, Column, DataFrame, Seed
-from ..inference._means import RESAMPLING, ROUNDING, expanded_interval, make_strata
+from ..inference._means import (
+    RESAMPLING,
+    ROUNDING,
+    expanded_interval,
+    make_strata,
+    refuse_unlike_rows,
+)
 from ._text import aligned, number_of_queries, shown
 
 _COLUMNS = "expected", "worst", "best", "trec_eval"
@@ -157,6 +163,7 @@ class RunEvaluation:
                 "intervals over ties need the variance that ties bring: draw orders of "
                 "them by evaluate_run(..., n_orders=100)."
             )
+        refuse_unlike_rows(stratify, "stratify", self.queries, "evaluation.queries")
         strata = make_strata(stratify, len(self.queries))
         samples = confidence_level, n_resamples, independent_random_state(random_state)
         variance = self.tie_variance if ties else None
@@ -220,6 +227,66 @@ class RunEvaluation:
         return f"{self.name}: {number_of_queries(self.queries, self.rows)}\n{aligned(rows)}"
 
     __repr__ = __str__
+
+
+def average_groups(evaluations, groups, stratify, *, rows):
+    """Average the queries of each group, of which each is one row afterwards.
+
+    Queries of a group are independent in their ties, so the least mean over orders of ties
+    is the mean of the least values, and so is the greatest.
+
+    Parameters
+    ----------
+    evaluations : list of RunEvaluation
+        Of the same queries.
+
+    groups : ndarray of shape (n_queries,)
+        Label of each query's group, without missing ones.
+
+    stratify : array-like of shape (n_queries,), or None
+        Label of each query's stratum, the same for all queries of a group.
+
+    rows : str
+        What groups are called.
+
+    Returns
+    -------
+    averaged : list of RunEvaluation
+        Groups come in the order of their first queries.
+
+    stratify : list of length n_groups, or None
+    """
+    number_of = {}
+    numbers = np.array(
+        [number_of.setdefault(group, len(number_of)) for group in groups.tolist()]
+    )
+    size = np.bincount(numbers, minlength=len(number_of))[:, None]
+    if stratify is not None:
+        make_strata(stratify, len(groups))  # which refuses labels that are none
+        stratify = _labels_of_groups(numbers, np.asarray(stratify).tolist())
+
+    def mean(values):
+        total = np.zeros((len(number_of), values.shape[1]))
+        np.add.at(total, numbers, values)
+        return total / size
+
+    averaged = []
+    for evaluation in evaluations:
+        columns = {name: mean(getattr(evaluation, name)) for name in _COLUMNS}
+        if evaluation.tie_variance is not None:
+            columns["tie_variance"] = mean(evaluation.tie_variance) / size
+        names = list(map(str, number_of))
+        averaged.append(replace(evaluation, queries=names, rows=rows, **columns))
+    return averaged, stratify
+
+
+def _labels_of_groups(numbers, labels):
+    """The stratum of each group, or an error if its queries have several."""
+    of_groups = {}
+    for number, label in zip(numbers.tolist(), labels):
+        if of_groups.setdefault(number, label) != label:
+            raise ValueError("rows of one group must have one label in stratify.")
+    return [of_groups[number] for number in range(len(of_groups))]
 
 
 def import_pandas():

@@ -17,6 +17,7 @@ from sklearn_talr.inference._tests import (
     p_values,
     tiers,
 )
+from sklearn_talr.runs import compare_scores
 
 
 def holm(p_values):
@@ -91,7 +92,9 @@ def by_max_t(values, n_samples=2000, labels=None, kinds=(), seed=0):
     differences = values[:, first] - values[:, second]
     kinds = [differences, *(differences * factor for factor in kinds)]
     samples = make_strata(labels, len(values)), n_samples, np.random.RandomState(seed)
-    return *max_t(values, (first, second), kinds, *samples, 0.05), kinds
+    scale = np.abs(values).max(axis=0)
+    scale = np.maximum(scale[first], scale[second])
+    return *max_t(values, (first, second), kinds, scale, *samples, 0.05), kinds
 
 
 @pytest.mark.parametrize("n_strata", [1, 3])
@@ -105,6 +108,40 @@ def test_max_t_is_that_of_a_slow_bootstrap(n_strata):
         assert_allclose(of_kind, p_value, atol=0.03)
         assert_allclose(reach, wanted, rtol=0.03)
     assert found[0].min() < 0.05 < 0.5 < found[0].max()
+
+
+@pytest.mark.parametrize("test", ["randomization", "t", "bootstrap", "wilcoxon"])
+def test_numbers_that_rows_have_in_common_and_scales_change_no_p_value(test):
+    """Differences are those of rounding, or not, whatever the values are."""
+    values = np.array(
+        [[0, 1, 0, 1], [1, 1, 1, 0], [1, 0, 1, 0], [1, 1, 1, 1], [1, 0, 1, 1], [0, 1, 0, 0]]
+        * 2,
+        dtype=float,
+    )
+    values[7:, 3] += [0.3, 0.1, 0.2, 0.7, 0.4]
+    rows = np.arange(12)[:, None]
+    forms = [
+        values,
+        values + 0.1 * rows,
+        values + 1e3 * np.sin(rows),
+        values * 1e-9 + 1e-9 * rows,
+        values * 1e12,
+        values * 0.1 - 7.3,
+    ]
+    found = []
+    for form in forms:
+        scores = {f"s{place}": column for place, column in enumerate(form.T)}
+        comparison = compare_scores(scores, test=test, adjust="max-t", n_resamples=999)
+        p_values = comparison.p_value, comparison.adjusted_p_value
+        found.append(np.stack([*p_values, np.sign(comparison.difference)]))
+        effect_size = comparison.effect_size
+        assert_allclose(effect_size, np.where(found[0][2] == 0, 0, effect_size))
+    for others in found[1:]:
+        assert_allclose(others, found[0], rtol=1e-4)
+    equal = [comparison.pairs.index(pair) for pair in ((0, 1), (0, 2), (1, 2))]
+    assert (comparison.difference[equal] == 0).all()
+    assert (comparison.adjusted_p_value[equal] == 1).all()
+    assert comparison.adjusted_p_value[-1] < 1
 
 
 @pytest.mark.parametrize("n_systems", [4, 12])
@@ -182,7 +219,14 @@ def separated(values, random_state):
     """What max-t and t with Holm's method separate, of all pairs."""
     seed = random_state.randint(2**31)
     (p_value,), _, (differences,) = by_max_t(values, 999, seed=seed)
-    by_t = p_values("t", differences, make_strata(None, len(values)), 999, None)[0]
+    by_t = p_values(
+        "t",
+        differences,
+        np.ones(differences.shape[1]),
+        make_strata(None, len(values)),
+        999,
+        None,
+    )[0]
     return p_value <= 0.05, adjust_holm(by_t[:, None])[:, 0] <= 0.05
 
 

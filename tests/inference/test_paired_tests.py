@@ -166,8 +166,90 @@ def test_a_mean_near_0_and_scales_bring_no_jump():
 def test_one_small_loss_among_many_gains():
     differences = np.append(np.linspace(0.5, 1, 25), -1e-9)
     found = paired_test(differences, np.zeros(26)).p_value
-    wanted = 4 * 2.0**-26  # either sign of the loss, and all of that turned
-    assert wanted / 3 < found < 3 * wanted
+    assert found == 4 * 2.0**-26  # either sign of the loss, and all of that turned
+
+
+SIZES = {
+    "uniform": lambda rng, n: rng.uniform(size=n),
+    "normal": lambda rng, n: np.abs(rng.normal(size=n)),
+    "skewed": lambda rng, n: rng.exponential(size=n),
+    "steps": lambda rng, n: rng.integers(1, 40, size=n) / 40,
+}
+
+
+# Of the kinds of sizes, the largest relative error with so many minus signs. Patterns are
+# counted if few reach the sum, so nothing is off while nearly all signs are one.
+@pytest.mark.parametrize("kind", SIZES)
+@pytest.mark.parametrize(
+    ("n", "n_minus", "most"),
+    [
+        (21, 0, 0),
+        (21, 1, 0),
+        (21, 3, 0),
+        (21, 5, 0.05),
+        (21, 9, 0.05),
+        (22, 2, 0),
+        (23, 2, 0),
+    ],
+)
+def test_where_nearly_all_signs_are_one_the_p_value_is_exact(n, n_minus, most, kind):
+    rng = np.random.default_rng(n + n_minus)
+    for _ in range(4):
+        differences = np.sort(SIZES[kind](rng, n))
+        differences[:n_minus] *= -1
+        found = paired_test(differences, np.zeros(n))
+        assert found.p_value == pytest.approx(enumerated(differences), rel=most + 1e-9)
+        assert found.is_exact or most
+        if found.is_exact:
+            assert found.n_resamples == 2**n
+        turned = paired_test(1e-3 * differences[::-1], np.zeros(n))
+        assert turned.p_value == pytest.approx(found.p_value, rel=1e-6)
+
+
+@pytest.mark.parametrize("n", [40, 100, 500])
+def test_few_patterns_of_many_queries_are_counted(n):
+    """One minus: that of the least size, so that its two patterns alone reach the sum."""
+    differences = np.random.default_rng(n).uniform(1, 1.9, size=n)
+    differences[3] = -0.5
+    found = paired_test(differences, 0 * differences)
+    assert found.is_exact
+    assert found.p_value == 4 * 2.0**-n
+    differences[5] = -1  # of sizes above .5 that sum to 1.5 there are those alone, and both
+    n_reaching = 1 + 1 + np.sum((np.abs(differences) <= 1.5) & (np.abs(differences) > 0.5))
+    n_reaching += np.sum(np.abs(differences) <= 1) - 1
+    assert paired_test(differences, 0 * differences).p_value == n_reaching * 2 * 2.0**-n
+
+
+def test_labels_of_two_series_are_those_of_one_another():
+    pd = pytest.importorskip("pandas")
+    first = pd.Series([0.1, 0.5, 0.3, 0.9], index=list("abcd"))
+    second = first + np.array([0.1, -0.2, 0.4, 0.1])
+    strata = pd.Series([0, 0, 1, 1], index=list("abcd"))
+    wanted = paired_test(
+        first.to_numpy(), second.to_numpy(), test="t", stratify=[0, 0, 1, 1]
+    )
+    found = paired_test(first, second, test="t", stratify=strata)
+    assert found.p_value == wanted.p_value
+    for arguments, message in [
+        (
+            (first, second[::-1], None),
+            "second has the same labels in another order than first",
+        ),
+        ((first, second, strata[::-1]), "stratify has the same labels in another order"),
+        ((first, second.rename({"a": "x"}), None), "second has other labels than first"),
+        ((first, second.to_numpy(), strata[::-1]), "stratify has the same labels"),
+        ((first.to_numpy(), second, strata[::-1]), "stratify has the same labels"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            paired_test(*arguments[:2], stratify=arguments[2])
+    frames = pd.DataFrame({"x": first, "y": second})
+    with pytest.raises(ValueError, match="second has the same labels in another order"):
+        paired_test(frames, frames[["y", "x"]])
+    with pytest.raises(ValueError, match="stratify has the same labels in another order"):
+        mean_interval(first, stratify=strata[::-1])
+    assert mean_interval(first, stratify=strata) == mean_interval(
+        first.to_numpy(), stratify=strata.to_numpy()
+    )
 
 
 def random_patterns(differences, n_patterns, seed):

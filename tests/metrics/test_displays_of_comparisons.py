@@ -103,3 +103,23 @@ def test_what_was_not_compared_is_refused(display, compared):
     for pair in (("best", "worst"), ("best", "best"), ("best",)):
         with pytest.raises(ValueError, match="pair must be two of the runs"):
             RunDifferencesDisplay.from_comparison(compared, pair=pair)
+
+
+def test_series_of_a_display_are_of_one_order():
+    """They are joined by position, so labels in another order are refused."""
+    pd = pytest.importorskip("pandas")
+    values = pd.Series([0.1, -0.2, 0.3], index=["q1", "q2", "q3"])
+    ranks, names = pd.Series([1, 2, 3], index=list("abc")), list("abc")
+    means = dict.fromkeys(["mean", "low", "high", "worst", "best"], ranks / 10)
+    pair = {"difference": values, "lowest": values - 1, "highest": values + 1}
+    displays = [
+        (RunDifferencesDisplay, {**pair, "names": ("a", "b")}, "highest"),
+        (RanksDisplay, {"names": names, "rank_low": ranks, "rank_high": ranks}, "rank_low"),
+        (TiersDisplay, {"names": names, "tiers": [["a"], ["b", "c"]], **means}, "low"),
+    ]
+    for display, arrays, name in displays:
+        display(**arrays).plot()
+        moved = {**arrays, name: arrays[name][::-1]}
+        with pytest.raises(ValueError, match=f"{name} has the same labels in an"):
+            display(**moved).plot()
+        display(**{**moved, name: moved[name].to_numpy()}).plot()

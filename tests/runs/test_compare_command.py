@@ -125,3 +125,76 @@ def test_what_depends_on_ties_is_told_on_the_error_stream(tmp_path, capsys):
     assert printed.err.startswith("sklearn-talr-runs: warning: by RR 'tied' is better")
     (row,) = csv.DictReader(io.StringIO(printed.out))
     assert row["depends_on_ties"] == "True"
+
+
+@pytest.fixture
+def scores(tmp_path):
+    """A table of two systems in twelve tasks, and a function that writes it."""
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    values = rng.uniform(size=(12, 1)) + rng.normal([0, 0.1], 0.1, size=(12, 2))
+    table = pd.DataFrame(values, [f"t{i}" for i in range(12)], ["a", "b"]).rename_axis(
+        "task"
+    )
+
+    def write(frame, name="scores.csv", **options):
+        frame.to_csv(tmp_path / name, **options)
+        return str(tmp_path / name)
+
+    return table, write
+
+
+@pytest.mark.parametrize("name", ["all", "Average"])
+def test_rows_that_are_means_end_the_command_with_the_line_to_drop(name, scores, capsys):
+    table, write = scores
+    table.loc[name] = table.mean()
+    path = write(table.rename_axis("query_id"))
+    assert main(["compare", path]) == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert f"the row {name!r} may be an aggregate" in printed.err
+    assert f"scores[scores['query_id'] != {name!r}]" in printed.err
+    assert main(["compare", path, "--aggregates", "keep"]) == 0
+    assert "13 queries" in capsys.readouterr().out
+
+
+def test_tables_that_say_too_little_end_the_command(scores, capsys):
+    table, write = scores
+    for frame, message in [
+        (table.rename_axis(None), "'Unnamed: 0' may be an index"),
+        (table.rename_axis("language"), "the column 'language' holds 't0'"),
+        (table.assign(b=["-", *table["b"][1:]]), "the column 'b' holds '-'"),
+        (table.assign(Rank=1), "the column 'Rank' holds ranks"),
+    ]:
+        assert main(["compare", write(frame)]) == 1
+        assert message in capsys.readouterr().err
+    assert main(["compare", write(table, "scores.TSV", sep="\t")]) == 0
+    assert "12 tasks" in capsys.readouterr().out
+    assert main(["compare", write(table, "scores.csv.gz")]) == 0
+    for content, message in [
+        (b"version https://git-lfs.github.com/spec/v1\n", "git lfs pull"),
+        ("task,a\n".encode("utf-16"), "text in UTF-16"),
+    ]:
+        path = write(table)
+        with open(path, "wb") as file:
+            file.write(content)
+        assert main(["compare", path]) == 1
+        assert message in capsys.readouterr().err
+    assert main(["compare", "https://example.org/scores.csv"]) == 1
+    assert "is a URL" in capsys.readouterr().err
+
+
+def test_options_that_nothing_looks_at_are_wrong_usage(files, scores, capsys):
+    table, write = scores
+    path = write(table)
+    for arguments, option in [
+        ([*files, "--groups", "kind"], "--groups is an option of tables of scores"),
+        ([*files, "--missing", "drop"], "--missing is an option of tables"),
+        ([*files, "--aggregates", "keep"], "--aggregates is an option of tables"),
+        ([path, "-m", "AP"], "--measures is an option of judgments and runs"),
+        ([path, "--judged-only"], "--judged-only is an option of judgments and runs"),
+    ]:
+        with pytest.raises(SystemExit) as caught:
+            main(["compare", *arguments])
+        assert caught.value.code == 2
+        assert option in capsys.readouterr().err

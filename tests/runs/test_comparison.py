@@ -2,6 +2,7 @@
 
 import json
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -272,6 +273,84 @@ def test_strata(evaluated):
     assert_allclose(comparison.p_value[0], expected)
     with pytest.raises(ValueError, match="one label for each of the 30 queries"):
         compare_runs(*evaluated, stratify=[0, 1])
+
+
+@pytest.mark.filterwarnings("ignore:by ")
+def test_groups_are_averaged_in_all_their_columns(evaluated):
+    """As if each group were one query, whose ties are those of all its queries."""
+    labels = np.repeat(list("cab"), 10)[np.random.default_rng(0).permutation(30)]
+    labels[:4] = list("xyzx")
+    names = list(dict.fromkeys(labels.tolist()))
+    averaged = []
+    for evaluation in evaluated:
+        columns = {
+            name: np.stack(
+                [getattr(evaluation, name)[labels == label].mean(axis=0) for label in names]
+            )
+            for name in ("expected", "worst", "best", "trec_eval")
+        }
+        measures = evaluation.measures
+        averaged.append(RunEvaluation(evaluation.name, measures, names, **columns))
+    strata = dict(zip("xyzcab", [0, 0, 1, 1, 1, 0]))
+    for options in ({"test": "t"}, {"adjust": "max-t", "n_resamples": 200}):
+        wanted = compare_runs(*averaged, stratify=[strata[n] for n in names], **options)
+        of_queries = [strata[label] for label in labels]
+        found = compare_runs(*evaluated, groups=labels, stratify=of_queries, **options)
+        assert found.queries == names
+        for name in ("difference", "lowest", "highest", "p_value", "adjusted_p_value"):
+            assert_allclose(getattr(found, name), getattr(wanted, name), atol=1e-12)
+    assert "6 groups" in found.method_sentence()
+    each = compare_runs(*evaluated, groups=range(30), test="t")
+    assert_allclose(each.p_value, compare_runs(*evaluated, test="t").p_value)
+    with_ties = RunEvaluation(
+        "a", ["AP"], ["q", "r"], *[np.eye(2)[:, :1]] * 4, np.ones((2, 1))
+    )
+    pair = compare_runs(with_ties, with_ties, groups=[1, 1], test="t")
+    assert pair.evaluations[0].tie_variance == 0.5
+    for groups, message in [
+        (labels[:3], "groups must have one label for each of the 30 queries"),
+        ([*labels[:-1], None], "groups has missing values"),
+        (np.ma.array(labels, mask=labels == "a"), "groups has masked entries"),
+        (labels[:, None].repeat(2, axis=1), "1d array"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            compare_runs(*evaluated, groups=groups)
+    with pytest.raises(ValueError, match="rows of one group must have one label"):
+        compare_runs(*evaluated, groups=labels, stratify=np.arange(30) % 2)
+
+
+def test_series_of_labels_are_those_of_the_queries_in_their_order(evaluated):
+    pd = pytest.importorskip("pandas")
+    queries = evaluated[0].queries
+    labels = pd.Series(np.repeat([0, 1, 2], 10), queries)
+    moved = labels.sample(frac=1, random_state=0)
+    for name in ("groups", "stratify"):
+        found = compare_runs(*evaluated, test="t", **{name: labels})
+        wanted = compare_runs(*evaluated, test="t", **{name: labels.to_numpy()})
+        assert_array_equal(found.p_value, wanted.p_value)
+        with pytest.raises(ValueError, match=f"{name} has the same labels in an") as caught:
+            compare_runs(*evaluated, test="t", **{name: moved})
+        line = str(caught.value).split("Pass ")[1].split(", or ")[0]
+        ordered = eval(line, {"evaluations": evaluated, name: moved})
+        assert ordered.equals(labels)
+        compare_runs(*evaluated, test="t", **{name: labels.reset_index(drop=True)})
+    with pytest.raises(ValueError, match="stratify has other labels than the rows"):
+        compare_runs(*evaluated, stratify=labels.rename({"q3": "q99"}))
+    with pytest.raises(
+        ValueError, match=r"pass stratify.reindex\(evaluation.queries\)|Pass str"
+    ):
+        evaluated[0].confidence_interval(stratify=moved)
+    assert evaluated[0].confidence_interval(stratify=labels)
+    # Queries that are numbers are text in an evaluation
+    numbers = [f"{number}" for number in range(30)]
+    renamed = [replace(evaluation, queries=numbers) for evaluation in evaluated]
+    by_number = labels.set_axis(range(30))
+    compare_runs(*renamed, test="t", stratify=by_number)
+    with pytest.raises(ValueError, match="the same labels in another order") as caught:
+        compare_runs(*renamed, test="t", stratify=by_number[::-1])
+    line = str(caught.value).split("Pass ")[1].split(", or ")[0]
+    ordered = eval(line, {"evaluations": renamed, "stratify": by_number[::-1]})
+    assert ordered.tolist() == labels.tolist()
 
 
 def test_how_many_queries(evaluated, compared):

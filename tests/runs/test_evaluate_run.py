@@ -12,7 +12,7 @@ from measure_cases import named
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_talr.measures import DCG, nDCG
-from sklearn_talr.runs import evaluate_run
+from sklearn_talr.runs import Run, evaluate_run
 
 NAMES = list(run_cases.MEASURES)
 COLUMNS = "expected", "worst", "best", "trec_eval"
@@ -260,3 +260,16 @@ def test_scores_beyond_32_bits_are_tied_for_trec_eval_alone():
     for column, value in zip(COLUMNS, (1, 1, 1, 0.5)):
         assert_array_equal(getattr(result, column)[:, 0], [value, 1])
     assert result.moved == {"RR": 0.5}
+
+
+def test_a_name_takes_the_place_of_that_of_the_run(tmp_path):
+    qrels, run = {"q": {"d": 1}}, Run({"q": {"d": 1.0}}, "of the run")
+    run_cases.write_run(tmp_path / "run", run.to_dict(), "of_the_file")
+    assert evaluate_run(qrels, run, "RR").name == "of the run"
+    for form in (run, run.to_dict(), tmp_path / "run"):
+        result = evaluate_run(qrels, form, "RR", name="mine")
+        assert result.name == "mine"
+        assert str(result).startswith("mine: 1 query")
+    assert run.name == "of the run"
+    with pytest.raises(ValueError, match="The 'name' parameter of evaluate_run"):
+        evaluate_run(qrels, run, "RR", name=3)

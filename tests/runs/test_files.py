@@ -1,7 +1,9 @@
 """Files in TREC's formats: what is read, and what is wrong with a file."""
 
+import bz2
 import gzip
 import json
+import lzma
 import math
 import re
 from random import Random
@@ -12,7 +14,14 @@ import run_cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sklearn_talr.runs import read_qrels, read_run
+from sklearn_talr.runs import (
+    Qrels,
+    Run,
+    evaluate_run,
+    read_mteb_results,
+    read_qrels,
+    read_run,
+)
 
 QRELS = "q1 0 d1 1\nq1 0 d2 0\nq2 0 d1 -2\n"
 RUN = "q1 Q0 d1 1 2.5 mine\nq1 Q0 d2 2 1.5 mine\nq2 Q0 d1 1 -1e-3 mine\n"
@@ -313,7 +322,7 @@ def test_tables_in_parquet_and_judgments_in_json(tmp_path):
     [
         ("a.json", b"{", "cannot be read: Expecting"),
         ("a.json", b"3", "cannot be read: "),
-        ("a.json.gz", gzip.compress(b"{}", mtime=0)[:-9], "cannot be read: "),
+        ("a.json.gz", gzip.compress(b"{}", mtime=0)[:-9], "is damaged: "),
         ("a.jsonl", b'{"query_id": 1}\n', "cannot be read: a column 'doc_id' or"),
         ("a.jsonl", b'{"query_id": 1, "results": [{}]}\n', "a column 'doc_id' or"),
         ("a.parquet", b"PAR1", "cannot be read: "),
@@ -331,3 +340,197 @@ def test_bad_json_and_tables_are_refused_with_their_file(name, content, message,
     (tmp_path / name).write_bytes(content)
     with pytest.raises(ValueError, match=rf"{re.escape(name)}.*{message}"):
         read_run(tmp_path / name)
+
+
+COMPRESSED = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
+JUDGED = {"q1": {"d1": 1, "d2": 0}, "q2": {"007": 2}}
+
+
+@pytest.mark.parametrize("packed", [None, *COMPRESSED])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize(
+    ("suffix", "separator"), [("tsv", "\t"), ("csv", ","), ("txt", ",")]
+)
+def test_tables_whose_first_line_names_their_columns(
+    suffix, separator, end, packed, tmp_path
+):
+    """The judgments of BEIR have this form."""
+
+    def write(name, rows):
+        text = end.join(separator.join(map(str, row)) for row in rows) + end
+        content = ("\ufeff" + text).encode()
+        path = tmp_path / f"{name}.{suffix.upper()}"
+        if packed is not None:
+            path = path.with_name(f"{path.name}.{packed}")
+        path.write_bytes(content if packed is None else COMPRESSED[packed](content))
+        return path
+
+    rows = [(q, d, grade) for q, inner in JUDGED.items() for d, grade in inner.items()]
+    qrels = write("qrels", [("query-id", "corpus-id", "score"), *rows])
+    assert read_qrels(qrels).to_dict() == JUDGED
+    real = write("real", [("kind", "docno", "qid", "label"), ("a", '"d, 1"', "q", 0.5)])
+    assert read_qrels(real).to_dict() == {"q": {"d, 1": 0.5}}
+    run = write("my.run", [("query_id", "doc_id", "score"), *rows])
+    assert read_run(run).to_dict() == JUDGED
+    assert read_run(run).name == "my.run"
+    ranked = write("ranked", [("qid", "pid", "rank"), ("q", "b", 2), ("q", "a", 1)])
+    assert read_run(ranked).to_dict() == {"q": {"a": -1.0, "b": -2.0}}
+    assert list(read_run(ranked).to_dict()["q"]) == ["a", "b"]
+    found = evaluate_run(qrels, run, "nDCG").means["nDCG"]["expected"]
+    assert found == evaluate_run(JUDGED, JUDGED, "nDCG").means["nDCG"]["expected"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        (
+            "a.tsv",
+            "query-id\tcorpus-id\n1\t2\n",
+            "a column 'score' or 'rank'|'score' is ne",
+        ),
+        ("a.tsv", "query-id\tcorpus-id\tscore\n1\t2\n", "line 2 has 2 fields instead of 3"),
+        ("a.tsv", "qid\tpid\tscore\n1\t2\t.5\n1\t3\thigh\n", "line 3: score 'high' is no"),
+        ("a.tsv", "qid\tpid\tscore\n1\t2\t1_0\n", "line 2: score '1_0' is no number"),
+        (
+            "a.tsv",
+            "qid\tpid\tscore\n1\t2\t5\n\n1\t2\t5\n",
+            "line 4: query '1' has document",
+        ),
+        ("a.tsv", "qid\tpid\tscore\n1\t\t5\n", "identifiers must not be empty"),
+        (
+            "a.tsv",
+            "qid\tpid\tscore\tscore\n1\t2\t5\t6\n",
+            "line 1 has two columns of one name",
+        ),
+        (
+            "a.csv",
+            "qid,pid,score\n1,2,3\n" + '1,"' + "x" * 200_000,
+            "line 3: .*mark left open",
+        ),
+        (
+            "a.csv",
+            "q1,d1,0.5\n",
+            r"line 1 is no head.*read_csv\(path, sep=',', names=\['qu",
+        ),
+        (
+            "a.tsv",
+            "q1\td1\t1\nq1\td2\t2\n",
+            r"has 3 fields .*read_csv\(.*'rank'.*'score' in",
+        ),
+        ("a.run", "q1 d1 1\n", r"has 3 fields .*read_csv\("),
+    ],
+)
+def test_tables_of_text_that_are_refused(name, text, message, tmp_path):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(
+        ValueError, match=rf"{re.escape(str(tmp_path / name))}.*({message})"
+    ):
+        read_run(tmp_path / name)
+
+
+def test_a_head_alone_is_a_run_of_nothing(tmp_path):
+    (tmp_path / "a.tsv").write_text("query-id\tcorpus-id\tscore\n")
+    assert read_run(tmp_path / "a.tsv").queries == []
+    assert read_qrels(tmp_path / "a.tsv").to_dict() == {}
+
+
+def test_the_line_for_a_table_without_a_head_reads_it(tmp_path):
+    path = tmp_path / "run.tsv"
+    path.write_text("007\td1\t1\n007\td2\t2\n")
+    with pytest.raises(ValueError, match="Without a head") as caught:
+        read_run(path)
+    line = re.search(r"pd\.read_csv\(.*?\}\)", str(caught.value))[0]
+    assert Run(eval(line, {"pd": pd, "path": path})).to_dict() == {
+        "007": {"d1": -1, "d2": -2}
+    }
+    with pytest.raises(ValueError, match="Without a head") as caught:
+        read_qrels(path)
+    line = re.search(r"pd\.read_csv\(.*?\}\)", str(caught.value))[0]
+    assert Qrels(eval(line, {"pd": pd, "path": path})).to_dict() == {
+        "007": {"d1": 1, "d2": 2}
+    }
+
+
+@pytest.mark.parametrize("packed", COMPRESSED)
+def test_compressed_files_are_known_by_their_first_bytes(packed, tmp_path):
+    run = {"q1": {"d1": 2.5, "d2": 1.5}, "q2": {"d1": -1e-3}}
+    whole = COMPRESSED[packed](RUN.encode() * 1)
+    for name in ("run", f"run.{packed}", f"run.txt.{packed.upper()}"):
+        (tmp_path / name).write_bytes(whole)
+        assert read_run(tmp_path / name).to_dict() == run
+    path = tmp_path / f"mine.JSON.{packed}"
+    path.write_bytes(COMPRESSED[packed](json.dumps(run).encode()))
+    assert read_run(path).to_dict() == run
+    assert read_run(path).name == "mine"
+    for damaged in (whole[:-9], whole[:20] + b"\0\0\0\0" + whole[24:]):
+        (tmp_path / "bad").write_bytes(damaged)
+        with pytest.raises(ValueError, match="bad is damaged: "):
+            read_run(tmp_path / "bad")
+
+
+@pytest.mark.parametrize("name", ["run.JSON", "run.Jsonl", "run.json"])
+def test_suffixes_are_read_in_any_case(name, tmp_path):
+    rows = lines(ROWS) if name == "run.Jsonl" else json.dumps(FOUND)
+    (tmp_path / name).write_text(rows, encoding="utf-8")
+    assert read_run(tmp_path / name).to_dict() == FOUND
+
+
+def test_lines_of_any_length_are_read_in_json_and_parquet(tmp_path):
+    """Blocks of whole lines are cut where a line is too long, which no other form is."""
+    run = {"q": {f"document {number}": float(number) for number in range(20_000, 0, -1)}}
+    (tmp_path / "run.json").write_text(json.dumps(run))
+    assert read_run(tmp_path / "run.json").to_dict() == run
+    pytest.importorskip("pyarrow")
+    table = pd.DataFrame({"qid": "q", "docno": run["q"].keys(), "score": run["q"].values()})
+    table.to_parquet(tmp_path / "run.parq")
+    assert read_run(tmp_path / "run.parq").to_dict() == run
+    assert read_run(tmp_path / "run.parq").name == "run"
+
+
+@pytest.mark.parametrize("name", ["a", "a.json", "a.jsonl", "a.parquet", "a.tsv", "a.csv"])
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n",
+            "a pointer of Git LFS.*git lfs pull",
+        ),
+        (RUN.encode("utf-16"), r"text in UTF-16, .* saved as UTF-8.*encoding='utf-16'"),
+        (b"PK\x03\x04\0\0", r"a ZIP archive.*pd\.read_excel\(path\)"),
+        (b"\x28\xb5\x2f\xfd\0", "compressed by zstd: unpack it"),
+        (b"ARROW1\0\0", r"a file of Arrow: pass pd\.read_feather\(path\)"),
+    ],
+)
+def test_other_forms_are_named_with_their_remedy(name, content, message, tmp_path):
+    (tmp_path / name).write_bytes(content)
+    for read in (read_run, read_qrels):
+        with pytest.raises(ValueError, match=rf"{re.escape(name)} is .*{message}"):
+            read(tmp_path / name)
+
+
+def test_pointers_among_results_of_mteb_are_named(tmp_path):
+    folder = tmp_path / "model" / "1"
+    folder.mkdir(parents=True)
+    (folder / "model_meta.json").write_text('{"name": "m"}')
+    (folder / "STS12.json").write_text("version https://git-lfs.github.com/spec/v1\n")
+    with pytest.raises(ValueError, match=r"STS12\.json is a pointer of Git LFS"):
+        read_mteb_results(tmp_path)
+
+
+def test_the_home_folder_and_urls(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    (tmp_path / "run").write_text(RUN)
+    (tmp_path / "qrels").write_text(QRELS)
+    assert len(read_run("~/run").queries) == 2
+    with pytest.raises(ValueError, match="the path is empty"):
+        read_run("")
+    assert evaluate_run("~/qrels", "~/run", "AP").queries == ["q1", "q2"]
+    for url in (
+        "https://example.org/run.txt",
+        "s3://bucket/run.parquet",
+        "hf://datasets/a",
+    ):
+        for read in (read_run, read_qrels, read_mteb_results):
+            with pytest.raises(ValueError, match=f"{url} is a URL.*urlretrieve.*read_csv"):
+                read(url)

@@ -147,6 +147,13 @@ def test_repeated_documents_are_found_wherever_they_are():
         ({"q": {1.5: 1.0}}, TypeError, r"strings or integers, got 1\.5"),
         ({(1, 2): {"d": 1.0}}, TypeError, r"strings or integers, got \(1, 2\)"),
         ({"q": ["d"]}, TypeError, "Run takes a dict of dicts"),
+        ({"q": "d"}, TypeError, r"data\[query\]\[document\] is a number, got 'd'\.$"),
+        ({"q": 3}, TypeError, r"data\[query\]\[document\] is a number, got 3\.$"),
+        (
+            frame(RUN, "qid", "docno", "distance"),
+            ValueError,
+            r"'score' is needed.* pass data\.assign\(score=-data\['distance'\]\)",
+        ),
         (3, TypeError, "Run takes a dict of dicts, a DataFrame, or records"),
         (["q d 1.0"], TypeError, "records that are dicts or named tuples, got 'q d 1.0'"),
         ([{"query_id": "q"}], ValueError, "a column 'doc_id' or .* is needed"),
@@ -173,6 +180,52 @@ def test_of_two_columns_nobody_knows_which_counts():
         Qrels(rows)
     assert Qrels(rows.rename(columns={"label": "relevance"})).to_dict() == {"q": {"d": 2}}
     assert Run(rows).to_dict() == {"q": {"d": 0.5}}
+
+
+@pytest.mark.parametrize("form", [set, frozenset, lambda some: dict.fromkeys(some).keys()])
+def test_sets_have_the_relevant_documents_of_each_query(form):
+    """The evaluator of sentence-transformers takes judgments in this form."""
+    relevant = {"q1": form(["d2", "d1"]), 2: form([7]), "q3": form([])}
+    qrels = Qrels(relevant)
+    assert qrels.to_dict() == {"q1": {"d1": 1, "d2": 1}, "2": {"7": 1}, "q3": {}}
+
+
+HITS = [[{"corpus_id": 3, "score": 0.9}, {"corpus_id": 1, "score": 0.7}], []]
+LINES = {
+    "lists": (Qrels, {"q": ["d1", "d2"]}, {"q": {"d1": 1, "d2": 1}}),
+    "arrays": (Qrels, {"q": np.array(["d1"])}, {"q": {"d1": 1}}),
+    "rankings": (Run, {"q": ("d1", "d2")}, {"q": {"d1": 0.0, "d2": -1.0}}),
+    "Series": (Run, {"q": pd.Series({"d1": 2.0})}, {"q": {"d1": 2.0}}),
+    "hits by query": (Run, {"q": HITS[0]}, {"q": {"3": 0.9, "1": 0.7}}),
+    "hits": (Run, HITS, {"q": {"3": 0.9, "1": 0.7}}),
+    "triples": (Run, [("q", "d", 1.0)], {"q": {"d": 1.0}}),
+    "lists of triples": (Qrels, [["q", "d", 1]], {"q": {"d": 1}}),
+}
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_forms_that_do_not_say_what_they_are_name_the_line_that_does(name):
+    form, data, wanted = LINES[name]
+    with pytest.raises(TypeError, match=f"{form.__name__} takes ") as caught:
+        form(data)
+    message = str(caught.value)
+    start = min(
+        place for word in ("{query:", "pd.DataFrame(") if (place := message.find(word)) > 0
+    )
+    names = {"data": data, "pd": pd, "queries": ["q", "p"]}
+    assert form(eval(message[start:].rstrip("."), names)).to_dict() == wanted
+
+
+def test_a_series_names_the_line_that_makes_a_table():
+    for form, data in ((Run, RUN), (Qrels, QRELS)):
+        table = frame(data, "query_id", "doc_id", "x")
+        values = table.set_index(["query_id", "doc_id"])["x"]
+        with pytest.raises(TypeError, match="takes no Series") as caught:
+            form(values)
+        line = str(caught.value).split("pass ")[1].rstrip(".")
+        assert form(eval(line, {"data": values})).to_dict() == data
+    with pytest.raises(TypeError, match="Run takes a dict of dicts"):
+        Run({"q": {"d1", "d2"}})
 
 
 def test_of_a_data_set_one_split_is_taken():

@@ -1,0 +1,92 @@
+"""Scores that are the lower the better, such as ranks and distances, taken for scores."""
+
+import numpy as np
+from scipy.special import gammaln
+
+from .._progress import warn_caller
+
+# Documents that are stored in any order rise by chance in fewer runs than 2**-10.
+_BITS = 10.0
+_LOWER_IS_BETTER = (
+    "Scores are the higher the better. If these are ranks or distances, pass minus the "
+    "scores, as by run.assign(score=-run['score']), or by -distances"
+)
+
+
+def check_order(numbers, scores, ranks=None):
+    """Refuse scores that contradict their ranks, and warn of those that rise as stored.
+
+    Parameters
+    ----------
+    numbers : ndarray of shape (n_rows,) of int
+        Query of each document.
+
+    scores : ndarray of shape (n_rows,)
+
+    ranks : ndarray of shape (n_rows,), default=None
+        Rank of each document, the best first, if the run declares it.
+
+    Raises
+    ------
+    ValueError
+        If in each query of several documents scores rise with the rank, so that the first
+        rank has the lowest score.
+
+    Warns
+    -----
+    UserWarning
+        If no ranks tell the order, and the documents of each query are stored by rising
+        scores.
+    """
+    if ranks is not None:
+        order = np.lexsort((ranks, numbers))
+        if _rises(numbers[order], ranks[order], strictly=True):
+            _refuse_ranks(numbers[order], scores[order], ranks[order])
+            return
+    if not np.any((numbers[1:] == numbers[:-1]) & (scores[1:] > scores[:-1])):
+        return
+    order = np.argsort(numbers, kind="stable")
+    if _bits_of_rising(numbers[order], scores[order]) >= _BITS:
+        warn_caller(
+            "in each query of several documents these are stored by rising scores, so the "
+            f"first is the worst. {_LOWER_IS_BETTER}. If the order of rows says nothing, "
+            "store the documents of a query by falling scores, and nothing is said."
+        )
+
+
+def _refuse_ranks(numbers, scores, ranks):
+    is_several = np.any(numbers[1:] == numbers[:-1])
+    are_ranks = np.array_equal(ranks, scores) and is_several
+    if are_ranks or _bits_of_rising(numbers, scores) >= _BITS:
+        state = "the scores are the ranks" if are_ranks else "scores rise with the rank"
+        raise ValueError(
+            f"in each query of several documents {state}, so the first rank has the lowest "
+            f"score. {_LOWER_IS_BETTER}. If the ranks are wrong, leave them out, as by "
+            "run.drop(columns='rank') of a table; a file in TREC's format is one by "
+            "pd.read_csv(path, sep=r'\\s+', names=['query_id', 'Q0', 'doc_id', 'rank', "
+            "'score', 'tag'])."
+        )
+
+
+def _rises(numbers, values, *, strictly=False):
+    """Whether values never fall from row to row of a query."""
+    is_within = numbers[1:] == numbers[:-1]
+    steps = np.diff(values)[is_within]
+    return bool(np.all(steps > 0 if strictly else steps >= 0))
+
+
+def _bits_of_rising(numbers, scores):
+    """How surprising it is that no score falls, if all orders are equally likely.
+
+    The logarithm, base 2, of the number of orders, of which one rises; 0 if a score falls.
+    Orders of tied scores are one.
+    """
+    if not _rises(numbers, scores):
+        return 0.0
+    begins = np.append(True, numbers[1:] != numbers[:-1])
+    begins_tie = begins | np.append(True, scores[1:] != scores[:-1])
+    sizes, tied = (
+        np.diff(np.flatnonzero(each), append=len(numbers)) for each in (begins, begins_tie)
+    )
+    nats = gammaln(sizes + 1.0).sum() - gammaln(tied + 1.0).sum()
+    return float(nats / np.log(2))
