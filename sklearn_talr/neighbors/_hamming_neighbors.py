@@ -235,3 +235,10 @@ class WeightedHammingNeighbors(CodeDatabase):
 
     def _queries(self, X, index):
         return read_weights(refuse_codes(X, "X"), index.columns)
+
+    def _item_queries(self, index, rows):
+        raise ValueError(
+            "Items of the database cannot be queries here: queries have weights, and of "
+            "items the bits alone are kept. Pass X, the weights of the queries, and leave "
+            "each item's own id out by exclude=[[id]]; or ask by bits: HammingNeighbors."
+        )

@@ -171,7 +171,7 @@ def change_array(name, function):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (change_header(version=6), "has version 6 of the format"),
+        (change_header(version=5), "has version 5 of the format"),
         (change_header(format="other"), "no folder that `save`"),
         (change_header(kind="Other"), "was saved by Other; load it by that class"),
         (change_header(n_bits=40), "save it anew"),
@@ -188,8 +188,8 @@ def change_array(name, function):
         (change_array("words", lambda words: words[:, :3]), "contradict"),
         (change_array("numbers", lambda numbers: numbers[::-1].copy()), "numbers"),
         (change_array("numbers", lambda numbers: numbers + 2), "numbers"),
-        (change_array("ids", lambda ids: ids.astype(float)), "ids"),
-        (change_array("order_of_ids", lambda order: order + 1), "ids"),
+        (change_array("ids_values", lambda ids: ids.astype(float)), "ids"),
+        (change_array("ids_order", lambda order: order + 1), "ids"),
         (change_array("given", lambda terms: terms * np.nan), "terms"),
         (change_array("given", lambda terms: terms.astype(float)), "terms"),
         (change_array("targets", lambda targets: targets[:4]), "contradict"),
