@@ -15,9 +15,7 @@ def parameters(cls: Class) -> Class:
     It is no dataclass to others: Ray, under dask, makes these anew of their fields, and
     dask tells them apart by their fields, where fitted attributes are what matters.
     """
-    bases = tuple(
-        base._init_fields for base in cls.__bases__ if hasattr(base, "_init_fields")
-    )
+    bases = tuple(base._init_fields for base in cls.__bases__ if hasattr(base, "_init_fields"))
     # Since Python 3.14 annotations are evaluated on request and are not in the class's dict
     annotations = inspect.get_annotations(cls)
     namespace = {name: vars(cls)[name] for name in annotations if name in vars(cls)}

@@ -12,6 +12,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, check_random_state, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
+from .._arrays import refuse_unlike_labels
 from .._compat import (
     CallbackSupportMixin,
     HasMethods,
@@ -276,6 +277,7 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
         self._validate_params()
         if routing_enabled():
             fit_params = process_routing(self, "fit", **fit_params).hasher.fit
+        refuse_unlike_labels(X, ids, ("X", "ids"))
         ids = make_ids(ids, num_samples(X))  # refused before the hasher takes its time
         how = self.max_samples, self.random_state
         progress, hasher = Progress(self, X, y, n_fits=1), clone(self.hasher)
