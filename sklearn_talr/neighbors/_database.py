@@ -128,8 +128,9 @@ class CodeDatabase(FittedAtOnce):
 
         ids : array-like of shape (n_samples,) of str or int, default=None
             Id of each item: different strings, or integers of 64 bits. Searches then return
-            ids in place of indices, and `remove` and `among` take them. A string must not
-            end in a null character. None if items are known by their indices.
+            ids in place of indices, and `remove`, `among`, `exclude` and `ids` take them. A
+            string must not end in a null character. Labels of a Series must be those of the
+            rows of a data frame `X`. None if items are known by their indices.
 
         Returns
         -------
@@ -193,7 +194,7 @@ class CodeDatabase(FittedAtOnce):
 
         Parameters
         ----------
-        indices : array-like of shape (n_removed,) of int or str
+        indices : array-like of shape (n_removed,) of int or str, or a set
             Indices of the items, or their ids if they have some. No other item gets such
             an index, and no other item's index changes. An id may be given again.
 
@@ -205,7 +206,9 @@ class CodeDatabase(FittedAtOnce):
         Raises
         ------
         ValueError
-            If an index or id is not that of an item, or nothing would be left.
+            If an index or id is not that of an item, or nothing would be left. Masks are
+            refused, and so are as many integers as items of which some repeat, which may be
+            a number of each item.
 
         Examples
         --------
@@ -688,9 +691,9 @@ class CodeDatabase(FittedAtOnce):
 
         Parameters
         ----------
-        path : path-like
-            The folder: a new one, an empty one, or one that `save` has written. What it
-            held is replaced at once when everything is written; a crash before leaves it as
+        path : str or path-like
+            The folder: a new one, an empty one, or one that `save` has written; ``~`` at
+            the start is the home folder. What it held is replaced at once when everything is written; a crash before leaves it as
             it was.
 
         Raises
@@ -699,7 +702,7 @@ class CodeDatabase(FittedAtOnce):
             If the affinity is not one of labels, shared labels, judgments or thresholds,
             `scoring` is a function, or a hasher has no form without pickle, such as one
             with a torch module, or a step with a lambda. Such an estimator can be pickled.
-            Also if the folder holds something else.
+            Also if the folder holds something else, or `path` is a URL.
 
         ImportError
             If there is a hasher, and skops is not installed, which stores it.
@@ -734,7 +737,7 @@ class CodeDatabase(FittedAtOnce):
 
         Parameters
         ----------
-        path : path-like
+        path : str or path-like
             A folder that `save` has written.
 
         mmap : bool, default=False

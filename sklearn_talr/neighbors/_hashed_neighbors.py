@@ -309,7 +309,7 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
 
         Parameters
         ----------
-        path : path-like
+        path : str or path-like
             A folder that `save` has written.
 
         mmap : bool, default=False
