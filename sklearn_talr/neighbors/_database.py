@@ -25,7 +25,14 @@ from ..measures import Measure, parse_measure
 from ..measures._evaluation import average_queries, check_weights
 from ._answers import Queries, answers, nearest
 from ._files import load_index, save_index
-from ._filters import ALL_ROWS, Eligible, read_eligible, read_items, refuse_few
+from ._filters import (
+    ALL_ROWS,
+    Eligible,
+    read_eligible,
+    read_items,
+    refuse_few,
+    refuse_other_order,
+)
 from ._ids import make_ids
 from ._index import Index
 from ._read import check_number
@@ -680,6 +687,8 @@ class CodeDatabase(FittedAtOnce):
                 "their targets, or their affinities to the items if fit was given no y."
             )
         refuse_unlike_labels(X, y, ("X", "y"))
+        refuse_unlike_labels(X, sample_weight, ("X", "sample_weight"))
+        refuse_unlike_labels(X, groups_query, ("X", "groups_query"))
         groups = groups_query, groups_database
         histograms = self._histograms(self._get_fitted(), X, y, groups)
         values = [np.asarray(measure(histogram), dtype=float) for histogram in histograms]
@@ -693,8 +702,8 @@ class CodeDatabase(FittedAtOnce):
         ----------
         path : str or path-like
             The folder: a new one, an empty one, or one that `save` has written; ``~`` at
-            the start is the home folder. What it held is replaced at once when everything is written; a crash before leaves it as
-            it was.
+            the start is the home folder. What it held is replaced at once when everything
+            is written; a crash before leaves it as it was.
 
         Raises
         ------
@@ -777,10 +786,15 @@ class CodeDatabase(FittedAtOnce):
         """Number of neighbors to find: that of the constructor if it is None."""
         if n_neighbors is None:
             n_neighbors = self.n_neighbors
-        most = None
-        if not allow_fewer:
-            most = index.n_items - (queries.own is not None)
-        return check_number(n_neighbors, "n_neighbors", least=1, most=most)
+        n_neighbors = check_number(n_neighbors, "n_neighbors", least=1)
+        most = index.n_items - (queries.own is not None)
+        if n_neighbors > most and not allow_fewer:
+            raise ValueError(
+                f"n_neighbors={n_neighbors} is more than the {most} items to be found. Ask "
+                "for fewer, or pass allow_fewer=True to kneighbors, with which a query "
+                "finds what there is."
+            )
+        return n_neighbors
 
     def _item_queries(self, index, rows):
         """What the items of these rows ask by: their bits."""
@@ -821,6 +835,8 @@ class CodeDatabase(FittedAtOnce):
         queries, codes = self._queries(X, index), index.codes
         if affinity is None:
             _check_affinities(y, len(queries), len(codes))
+        if affinity is None or affinity.by_number:  # columns of y are items
+            refuse_other_order(y, 1, index, "y")
         if affinity is None and any(each is not None for each in groups):
             raise ValueError("fit got no y; write NaN into y for pairs of one group.")
         if affinity is not None:

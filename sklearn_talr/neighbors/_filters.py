@@ -5,7 +5,9 @@ lists, sets and arrays of one dimension. Masks are of bool, or sparse. A sequenc
 sets or arrays of one dimension has an entry for each query.
 """
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping
+from itertools import chain
+from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
@@ -147,11 +149,13 @@ def read_rows(items, index, n_queries, name, X=None):
     """
     if items is None:
         return None
-    if isinstance(items, str | bytes | Mapping) or not isinstance(items, Iterable):
+    is_single = not isinstance(items, Iterable) or getattr(items, "ndim", 1) == 0
+    if is_single or isinstance(items, str | bytes | Mapping):
         raise ValueError(
             f"{name} must be a list of indices or ids, or a mask of bool, got "
-            f"{type(items).__name__}. For one item write [item], and of a dict of bool "
-            f"[item for item, is_in in {name}.items() if is_in]."
+            f"{type(items).__name__}. For one item write [item], of a dict of bool "
+            f"[item for item, is_in in {name}.items() if is_in], and of a dict of lists "
+            f"[{name}[query] for query in queries]."
         )
     if sp.issparse(items):
         return _rows_of_sparse_mask(items, index, n_queries, name)
@@ -218,7 +222,7 @@ def _rows_of_lists(lists, index, n_queries, name):
     """Rows of a sequence that has a list, set, array or mask for each query."""
     for place, entry in enumerate(lists):
         if entry is None or not _is_collection(type(entry)):
-            remedy = "[]" if entry is None or entry != entry else f"[{entry!r}]"
+            remedy = "[]" if _have_missing([entry]) else f"[{entry!r}]"
             raise ValueError(
                 f"{name} has a list for each query, but entry {place} is {entry!r}. Write "
                 f"{remedy}."
@@ -228,7 +232,7 @@ def _rows_of_lists(lists, index, n_queries, name):
             f"{name} has {len(lists)} lists for {n_queries} queries. Pass a list or mask "
             "for each query, or one list of ids or indices, or one mask, for all."
         )
-    rows = []
+    masks, lists_of_ids = {}, {}
     for place, entry in enumerate(lists):
         values = as_values(entry, name)
         is_flat = np.ndim(values) == 1 if isinstance(values, np.ndarray) else True
@@ -238,24 +242,54 @@ def _rows_of_lists(lists, index, n_queries, name):
                 f"{type(entry).__name__} of more than one dimension or of pairs. Write a "
                 "list of ids or a mask of one dimension."
             )
-        rows.append(_rows_of_one(entry, values, index, name))
-    return rows
+        if are_of_bool(values):
+            masks[place] = _rows_of_mask(entry, values, index, name)
+        else:
+            lists_of_ids[place] = _read_chosen(values, index, name)
+    found = _find_together(list(lists_of_ids.values()), index, name)
+    rows = masks | dict(zip(lists_of_ids, found))
+    return [rows[place] for place in range(n_queries)]
+
+
+def _find_together(lists, index, name):
+    """Rows of lists of ids or indices, ascending, each once."""
+    filled = [items for items in lists if len(items)]
+    are_texts = {isinstance(items, list) for items in filled}
+    if len(are_texts) > 1:
+        for items in filled:  # of which one is not of the type of the ids
+            index.rows_of(items, name)
+    if True in are_texts:
+        together = list(chain.from_iterable(filled))
+    else:
+        together = np.concatenate([np.empty(0, dtype=np.int64), *filled])
+    rows = index.rows_of(together, name)
+    ends = np.cumsum(list(map(len, lists)))[:-1]
+    return list(map(np.unique, np.split(rows, ends)))
 
 
 def _rows_of_one(items, values, index, name):
     """Rows of one mask, or of one list of ids or indices."""
-    if is_mask(values):
-        mask = np.asarray(values, dtype=bool)
-        if mask.shape != (index.n_indices,):
-            _refuse_shape(mask.shape, index, None, name)
-        refuse_other_order(items, 0, index, name)
-        return np.flatnonzero(mask if index.numbers is None else mask[index.numbers])
+    if are_of_bool(values):
+        return _rows_of_mask(items, values, index, name)
+    return np.unique(index.rows_of(_read_chosen(values, index, name), name))
+
+
+def _rows_of_mask(items, values, index, name):
+    mask = np.asarray(values, dtype=bool)
+    if mask.shape != (index.n_indices,):
+        _refuse_shape(mask.shape, index, None, name)
+    refuse_other_order(items, 0, index, name)
+    return np.flatnonzero(mask if index.numbers is None else mask[index.numbers])
+
+
+def _read_chosen(values, index, name):
+    """Ids or indices of a list, which must not be a number of each item."""
     chosen = read_items(values, name)
     refuse_numbers_of_all_items(chosen, index, name)
-    return np.unique(index.rows_of(chosen, name))
+    return chosen
 
 
-def is_mask(values):
+def are_of_bool(values):
     """Whether an array, or all entries of a list, are of bool."""
     if isinstance(values, np.ndarray):
         return values.dtype == bool
@@ -283,8 +317,8 @@ def read_items(items, name):
         raise ValueError(f"{name} must be a list of ids or indices, got a dict: pass list.")
     if isinstance(items, str) or not isinstance(items, Iterable):
         items = [items]
-    values = list(items) if isinstance(items, Set) else as_values(items, name)
-    if is_mask(values):
+    values = items if isinstance(items, list) else as_values(items, name)
+    if are_of_bool(values):
         raise ValueError(
             f"{name} must be indices or ids, got a mask. Those of a mask are "
             "np.flatnonzero(mask), or ids_[mask]."
@@ -295,12 +329,21 @@ def read_items(items, name):
             f"counts of the items, or ids. Write {name} > 0 for a mask of the items that "
             f"have some, and {name}.astype(int) for ids."
         )
-    if isinstance(values, list) and has_missing(np.array([*values, ""], dtype=object)):
+    if isinstance(values, list) and _have_missing(values):
         raise ValueError(
             f"{name} has missing values (NaN, NaT or None). If it is a mask, fill them, as "
             f"by {name}.fillna(False). Of ids leave them out; if there are none, write []."
         )
     return read_ids(values, name=name)
+
+
+def _have_missing(values):
+    kinds = set(map(type, values))
+    if all(issubclass(kind, str | Integral) for kind in kinds):
+        return False
+    objects = np.empty(len(values), dtype=object)
+    objects[:] = values
+    return has_missing(objects)
 
 
 def refuse_numbers_of_all_items(items, index, name):
@@ -317,13 +360,13 @@ def refuse_numbers_of_all_items(items, index, name):
         )
 
 
-def refuse_other_order(mask, axis, index, name):
-    """Raise ValueError if a mask has labels of items, and they are not those of the index.
+def refuse_other_order(table, axis, index, name):
+    """Raise ValueError if labels along an axis of items are not those of the index.
 
     Labels that pandas has counted are no declaration, nor are indices, which the index has
     counted, unless the one are the other in another order.
     """
-    labels, is_default = axis_labels(mask, axis)
+    labels, is_default = axis_labels(table, axis)
     if labels is None or (
         is_default and index.ids is not None and index.ids.noun == "strings"
     ):
@@ -338,14 +381,14 @@ def refuse_other_order(mask, axis, index, name):
     known = "indices_" if index.ids is None else "ids_"
     along = "index" if axis == 0 else "columns"
     raise ValueError(
-        f"{name} is a mask whose labels are {state} than in the index. Put it into the "
+        f"{name} has labels that are {state} than in the index. Put it into the "
         f"order of `{known}`, as by {name}.reindex({along}=...), or pass {name}.to_numpy() "
         "if labels mean nothing."
     )
 
 
 def _places_among_items(labels, index):
-    """Place among the items that each label of a mask names, -1 if it names none."""
+    """Place among the items that each label names, -1 if it names none."""
     try:
         labels = read_ids(labels)
     except ValueError:  # of another type than ids are

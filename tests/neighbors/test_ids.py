@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from neighbor_cases import random_codes
 from numpy.testing import assert_array_equal
 
+from sklearn_talr.affinity import JudgmentAffinity
 from sklearn_talr.codes import PackedCodes
 from sklearn_talr.neighbors import HammingNeighbors
 from sklearn_talr.neighbors._ids import TextIds, make_ids
@@ -264,4 +265,39 @@ def test_tables_are_joined_by_their_labels():
                 fit(frame, **options)
     with pytest.raises(ValueError, match="y has the same labels in another order than X"):
         index.score(frame, y[::-1])
+    for name in ("sample_weight", "groups_query"):
+        options = {"groups_database": np.arange(40)} if name == "groups_query" else {}
+        index.score(frame, y, **{name: y, **options})
+        with pytest.raises(ValueError, match=f"{name} has the same labels in another"):
+            index.score(frame, y, **{name: y[::-1], **options})
     assert index.n_items_ == 40
+
+
+@pytest.mark.parametrize("affinity", ["auto", JudgmentAffinity()])
+def test_columns_of_judgments_are_items(affinity):
+    """Those of a data frame are in the order of the ids, or refused."""
+    names = [f"item {i}" for i in range(40)]
+    index = HammingNeighbors(affinity=affinity).fit(CODES, ids=names)
+    judgments = pd.DataFrame(
+        np.random.default_rng(1).integers(0, 2, (5, 40)), columns=names
+    )
+    expected = index.score(CODES[:5], judgments.to_numpy())
+    assert index.score(CODES[:5], judgments) == expected
+    shuffled = judgments[names[::-1]]
+    with pytest.raises(
+        ValueError, match="y has labels that are the items in another order"
+    ):
+        index.score(CODES[:5], shuffled)
+    assert index.score(CODES[:5], shuffled[names]) == expected
+    with pytest.raises(ValueError, match="y has labels that are others than in the index"):
+        index.score(CODES[:5], judgments.rename(columns={"item 3": "item 40"}))
+
+
+def test_of_removed_items_labels_are_not_known():
+    names = [f"item {i}" for i in range(40)]
+    index = HammingNeighbors(2).fit(CODES, ids=names).remove(["item 3", "item 4"])
+    mask = pd.Series(np.arange(40) % 2 == 0, index=names)
+    expected = index.kneighbors(CODES[:5], among=mask.to_numpy())[1]
+    assert_array_equal(index.kneighbors(CODES[:5], among=mask)[1], expected)
+    with pytest.raises(ValueError, match="among has labels that are the items in another"):
+        index.kneighbors(CODES[:5], among=mask[[*names[:38], "item 39", "item 38"]])

@@ -209,6 +209,51 @@ def test_what_contradicts_itself_is_refused(change, message, path):
             WeightedHammingNeighbors.load(path, mmap=mmap)
 
 
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("ids_octets", lambda octets: octets[:-1]),
+        ("ids_octets", lambda octets: octets.astype(np.int16)),
+        ("ids_offsets", lambda offsets: offsets[::-1].copy()),
+        ("ids_offsets", lambda offsets: offsets + 1),
+        ("ids_offsets", lambda offsets: offsets[:-1]),
+        ("ids_offsets", lambda offsets: offsets.astype(float)),
+        ("ids_slots", lambda slots: slots + 1),
+        ("ids_slots", lambda slots: slots - 1),
+        ("ids_slots", lambda slots: slots[:0]),
+    ],
+)
+def test_damaged_strings_are_refused(name, change, path):
+    index = HammingNeighbors().fit(np.eye(8), ids=[f"item {i}" for i in range(8)])
+    index.save(path)
+    change_array(name, change)(path)
+    header = json.loads((path / "index.json").read_text())
+    shape = np.load(data_of(path) / f"{name}.npy").shape
+    change_header(shapes=header["shapes"] | {name: list(shape)})(path)
+    for mmap in (False, True):
+        with pytest.raises(ValueError, match=r"contradict each other: ids\."):
+            HammingNeighbors.load(path, mmap=mmap)
+
+
+def test_a_wrong_table_of_ids_finds_no_wrong_ones(path):
+    names = [f"item {i}" for i in range(8)]
+    HammingNeighbors(1).fit(np.eye(8), ids=names).save(path)
+    change_array("ids_slots", lambda slots: np.zeros_like(slots))(path)
+    loaded = HammingNeighbors.load(path)
+    assert loaded.ids_.tolist() == names
+    assert loaded.kneighbors(np.eye(8)[3:4])[1].tolist() == [["item 3"]]
+    with pytest.raises(ValueError, match=r"indices contains \['item 3'\]"):
+        loaded.remove(["item 3"])
+
+
+@each_mmap
+def test_an_id_may_be_empty(mmap, path):
+    HammingNeighbors(1).fit([[0, 1]], ids=[""]).save(path)
+    loaded = HammingNeighbors.load(path, mmap=mmap)
+    assert loaded.partial_fit([[1, 1]], ids=["a"]).ids_.tolist() == ["", "a"]
+    assert loaded.remove([""]).ids_.tolist() == ["a"]
+
+
 def test_an_error_while_saving_leaves_the_old_folder(path, monkeypatch):
     HammingNeighbors().fit(np.eye(9, dtype=int)).save(path)
     before = sorted(path.rglob("*"))
