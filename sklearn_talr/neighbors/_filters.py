@@ -5,7 +5,7 @@ lists, sets and arrays of one dimension. Masks are of bool, or sparse. A sequenc
 sets or arrays of one dimension has an entry for each query.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from itertools import chain
 from numbers import Integral
 from typing import NamedTuple
@@ -149,7 +149,8 @@ def read_rows(items, index, n_queries, name, X=None):
     """
     if items is None:
         return None
-    is_single = not isinstance(items, Iterable) or getattr(items, "ndim", 1) == 0
+    is_several = isinstance(items, Iterable) or hasattr(items, "__array__")
+    is_single = not is_several or getattr(items, "ndim", 1) == 0
     if is_single or isinstance(items, str | bytes | Mapping):
         raise ValueError(
             f"{name} must be a list of indices or ids, or a mask of bool, got "
@@ -164,6 +165,7 @@ def read_rows(items, index, n_queries, name, X=None):
         refuse_unlike_labels(X, items, ("X", name))
         return _rows_of_matrix(items, values, index, n_queries, name)
     if isinstance(values, list) and any(map(_is_collection, set(map(type, values)))):
+        _refuse_pairs(items, values, name)
         refuse_unlike_labels(X, items, ("X", name))
         return _rows_of_lists(values, index, n_queries, name)
     return _rows_of_one(items, values, index, name)
@@ -207,7 +209,7 @@ def _rows_of_matrix(items, values, index, n_queries, name):
         here = values if index.numbers is None else values[:, index.numbers]
         return [np.flatnonzero(mask) for mask in here]
     is_table = hasattr(items, "iloc") or hasattr(items, "columns")
-    array = f"{name}.to_numpy()" if is_table else name
+    array = f"np.asarray({name})" if is_table else name
     if values.dtype.kind == "U" and values.ndim == 2 and not is_table:
         return _rows_of_lists(list(values), index, n_queries, name)
     raise ValueError(
@@ -249,6 +251,21 @@ def _rows_of_lists(lists, index, n_queries, name):
     found = _find_together(list(lists_of_ids.values()), index, name)
     rows = masks | dict(zip(lists_of_ids, found))
     return [rows[place] for place in range(n_queries)]
+
+
+def _refuse_pairs(items, values, name):
+    """Raise ValueError if tuples may be pairs of a query and an item."""
+    are_tuples = all(isinstance(entry, tuple) for entry in values)
+    is_of_two = isinstance(items, tuple) and len(items) == 2
+    lengths = {len(entry) for entry in values if hasattr(entry, "__len__")}
+    are_places = is_of_two and len(lengths) == 1 and lengths != {0}
+    if are_tuples or (are_places and not any(isinstance(e, Set) for e in values)):
+        what = "rows and columns" if are_places else "pairs of a query and an item"
+        raise ValueError(
+            f"{name} has tuples, which have two readings: ids, a list for each query, or "
+            f"{what}. Write list(map(list, {name})) for lists of ids; for {what} make a "
+            "sparse matrix of shape (n_queries, n_samples_fit_), or pass the mask itself."
+        )
 
 
 def _find_together(lists, index, name):
@@ -323,23 +340,31 @@ def read_items(items, name):
             f"{name} must be indices or ids, got a mask. Those of a mask are "
             "np.flatnonzero(mask), or ids_[mask]."
         )
-    if isinstance(values, np.ndarray) and values.dtype.kind == "f" and values.size:
-        raise ValueError(
-            f"{name} holds numbers of {values.dtype}, which has two readings: ratings or "
-            f"counts of the items, or ids. Write {name} > 0 for a mask of the items that "
-            f"have some, and {name}.astype(int) for ids."
-        )
-    if isinstance(values, list) and _have_missing(values):
+    if _have_missing(values):
         raise ValueError(
             f"{name} has missing values (NaN, NaT or None). If it is a mask, fill them, as "
             f"by {name}.fillna(False). Of ids leave them out; if there are none, write []."
         )
+    if any(issubclass(kind, float | np.floating) for kind in _kinds_of(values)):
+        raise ValueError(
+            f"{name} holds floats, which have two readings: ratings or counts of the "
+            f"items, or ids. Write np.asarray({name}) > 0 for a mask of the items that "
+            f"have some, and np.asarray({name}).astype(int) for ids."
+        )
     return read_ids(values, name=name)
 
 
+def _kinds_of(values):
+    """Types of the entries of an array or a list; none if it is empty."""
+    if isinstance(values, np.ndarray):
+        return {values.dtype.type} if values.size else set()
+    return set(map(type, values))
+
+
 def _have_missing(values):
-    kinds = set(map(type, values))
-    if all(issubclass(kind, str | Integral) for kind in kinds):
+    if isinstance(values, np.ndarray):
+        return has_missing(values)
+    if all(issubclass(kind, str | Integral) for kind in _kinds_of(values)):
         return False
     objects = np.empty(len(values), dtype=object)
     objects[:] = values

@@ -70,7 +70,11 @@ class Targets(NamedTuple):
         is_numbered = self.affinity is not None and self.affinity.by_number
         if (y is None) != (self.values is None) and not is_numbered:
             known = "without y" if self.values is None else "with y"
-            raise ValueError(f"The first items were added {known}, so must the others be.")
+            remedy = "y=None" if self.values is None else "y, targets of the new items"
+            raise ValueError(
+                f"The first items were added {known}, so must the others be. Pass "
+                f"{remedy}, or call fit with all items."
+            )
         if self.affinity is None:
             return self
         _, new = Targets.of(self.affinity, y, n_new, self.values.shape[0])
@@ -103,7 +107,8 @@ class Targets(NamedTuple):
         if found is None:
             given = "none" if self.affinity is None else type(self.affinity.given).__name__
             raise ValueError(
-                f"predict needs y of labels or label indicators in fit, got {given}."
+                f"predict needs y of labels or label indicators in fit, got {given}. Pass "
+                "what neighbors are to vote for: fit(X, y)."
             )
         classes, memberships = found
         by_row, voters = memberships.astype(np.int64)[indices], None
@@ -251,7 +256,11 @@ class Index:
             )
         if (ids is None) != (self.ids is None):
             known = "without ids" if self.ids is None else "with ids"
-            raise ValueError(f"The first items were added {known}, so must the others be.")
+            remedy = "ids=None" if self.ids is None else "ids of the new items"
+            raise ValueError(
+                f"The first items were added {known}, so must the others be. Pass "
+                f"{remedy}, or call fit with all items."
+            )
         if ids is not None:
             ids = read_ids(ids, len(packed))
             self._refuse_other_type(ids, "ids")

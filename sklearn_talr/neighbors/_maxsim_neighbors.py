@@ -371,7 +371,8 @@ class Documents:
         missing = groups[~np.isin(groups, self.labels[self.tokens.present])]
         if missing.size:
             raise ValueError(
-                f"groups contains {missing[:5].tolist()}, which are not in the database."
+                f"groups contains {missing[:5].tolist()}, which are not in the database. "
+                "Pass labels of groups_[indices_]."
             )
         removed = np.isin(self.labels, groups)[self.numbers]
         if removed.all():
@@ -445,9 +446,9 @@ def _read_labels(groups, labels):
         )
     if groups.size and _type_of_labels(groups) != _type_of_labels(labels):
         raise ValueError(
-            f"groups holds labels of {groups.dtype}, such as {groups[0].item()!r}, and "
-            f"those of the database are of {labels.dtype}, such as {labels[0].item()!r}: "
-            "none can be equal. Make them of one type, as by np.asarray(groups).astype."
+            f"groups holds labels of {groups.dtype}, such as {groups.tolist()[0]!r}, and "
+            f"those of the database are of {labels.dtype}, such as {labels.tolist()[0]!r}: "
+            "none can be equal. Make them of one type, as by [str(i) for i in groups]."
         )
     return groups
 
