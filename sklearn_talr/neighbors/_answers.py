@@ -27,10 +27,15 @@ class Queries(NamedTuple):
 
     own : ndarray of shape (n_queries,) of int64, or None
         Row of each query, if the queries are items: no item finds itself.
+
+    X : object
+        The queries as a user gave them, or the features of the items; None if there are
+        none.
     """
 
     values: np.ndarray
     own: np.ndarray | None
+    X: object
 
     @property
     def n_queries(self):

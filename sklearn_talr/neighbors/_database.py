@@ -379,7 +379,7 @@ class CodeDatabase(FittedAtOnce):
         if not allow_fewer:
             refuse_few(counts, n_neighbors, among, exclude)
         found = self._nearest(
-            fitted, X, queries, n_neighbors, eligible=eligible, with_ties=return_tied
+            fitted, queries, n_neighbors, eligible=eligible, with_ties=return_tied
         )
         distances, rows = found.distances, found.rows
         if allow_fewer:
@@ -513,7 +513,7 @@ class CodeDatabase(FittedAtOnce):
         queries = self._read_queries(index, X)
         n_neighbors = self._check_n_neighbors(n_neighbors, index, queries)
         eligible = read_eligible(None, None, index, queries.n_queries, own=queries.own)
-        found = self._nearest(index, X, queries, n_neighbors, eligible=eligible)
+        found = self._nearest(index, queries, n_neighbors, eligible=eligible)
         return _graph(index, found.counts, found.rows, found.distances, mode)
 
     def radius_neighbors_graph(
@@ -634,9 +634,9 @@ class CodeDatabase(FittedAtOnce):
         """
         index = self._get_fitted()
         _refuse_no_queries(X, "rank")
-        queries = Queries(self._queries(X, index), None)
+        queries = Queries(self._queries(X, index), None, X)
         # By codes alone, whatever a class may do with the nearest
-        found = CodeDatabase._nearest(self, index, X, queries, index.n_items)
+        found = CodeDatabase._nearest(self, index, queries, index.n_items)
         distances = found.distances.reshape(queries.n_queries, -1)
         rows = found.rows.reshape(queries.n_queries, -1)
         ties = np.zeros(distances.shape, dtype=np.int64)
@@ -774,13 +774,16 @@ class CodeDatabase(FittedAtOnce):
                 "or ids for items of the database."
             )
         if X is not None:
-            return Queries(self._queries(X, index), None)
+            return Queries(self._queries(X, index), None, X)
         rows = np.arange(index.n_items)
         if ids is not None:
             rows = index.rows_of(read_items(ids, "ids"), "ids")
         if not len(rows):
             raise ValueError("ids names no item: pass one id at least.")
-        return Queries(self._item_queries(index, rows), rows)
+        if index.features is None:
+            return Queries(self._item_queries(index, rows), rows, None)
+        X = index.features.at(index.indices_of(rows))
+        return Queries(self._queries(X, index), rows, X)
 
     def _check_n_neighbors(self, n_neighbors, index, queries, allow_fewer=False):
         """Number of neighbors to find: that of the constructor if it is None."""
@@ -800,10 +803,8 @@ class CodeDatabase(FittedAtOnce):
         """What the items of these rows ask by: their bits."""
         return index.bits_of(rows)
 
-    def _nearest(
-        self, index, X, queries, n_neighbors, *, eligible=ALL_ROWS, with_ties=False
-    ):
-        """The nearest items of queries, as Nearest; queries were read from X."""
+    def _nearest(self, index, queries, n_neighbors, *, eligible=ALL_ROWS, with_ties=False):
+        """The nearest items of queries, as Nearest."""
         found = self._answers(
             index, queries.values, n_neighbors, whole=with_ties, eligible=eligible
         )

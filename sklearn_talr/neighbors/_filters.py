@@ -366,9 +366,7 @@ def _have_missing(values):
         return has_missing(values)
     if all(issubclass(kind, str | Integral) for kind in _kinds_of(values)):
         return False
-    objects = np.empty(len(values), dtype=object)
-    objects[:] = values
-    return has_missing(objects)
+    return has_missing(np.fromiter(values, dtype=object, count=len(values)))
 
 
 def refuse_numbers_of_all_items(items, index, name):

@@ -112,8 +112,9 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
 
     n_rescored : int, default=None
         How many items that `kneighbors` finds by codes are put in order by their features.
-        `fit` then keeps `X`, without a copy, so that a memory-mapped array stays on disk.
-        None keeps no features.
+        `fit` then keeps `X`, without a copy, so that a memory-mapped array stays on disk;
+        items that are queries, by their `ids`, ask by these features. None keeps no
+        features.
 
     rescore_metric : {"euclidean", "inner_product"}, default="euclidean"
         What rescored items are put in order by, see :func:`rescore`. `kneighbors` returns
@@ -362,7 +363,8 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
                 "Items of the database cannot be queries here: queries have weights, and "
                 "of items the bits alone are kept. Pass their features, as by "
                 "kneighbors(X, exclude=[[id]]) if X has the features of the item of this "
-                "id, or ask by bits: set_params(query='bits')."
+                "id; or ask by bits: set_params(query='bits'); or have the index keep "
+                "features: fit with n_rescored set, or load(path, features=...)."
             )
         return super()._item_queries(index, rows)
 
@@ -374,23 +376,21 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
                 "n_rescored=None."
             )
 
-    def _nearest(
-        self, index, X, queries, n_neighbors, *, eligible=ALL_ROWS, with_ties=False
-    ):
+    def _nearest(self, index, queries, n_neighbors, *, eligible=ALL_ROWS, with_ties=False):
         if self.n_rescored is None:
             return super()._nearest(
-                index, X, queries, n_neighbors, eligible=eligible, with_ties=with_ties
+                index, queries, n_neighbors, eligible=eligible, with_ties=with_ties
             )
         self._check_rescoring(index.hasher)
-        if with_ties or queries.own is not None or index.features is None:
+        if with_ties or index.features is None:
             raise ValueError(
-                "n_rescored orders items by their features, for queries X, without ties. "
-                "Fit with n_rescored set, or load(path, features=...), or set it to None."
+                "n_rescored orders items by their features, without ties. Fit with "
+                "n_rescored set, or load(path, features=...), or set it to None."
             )
         n_candidates = max(n_neighbors, self.n_rescored)
-        near = super()._nearest(index, X, queries, n_candidates, eligible=eligible)
+        near = super()._nearest(index, queries, n_candidates, eligible=eligible)
         distances, indices = rescore(
-            feature_rows(X),
+            feature_rows(queries.X),
             index.features,
             near.split(index.indices_of(near.rows)),
             metric=self.rescore_metric,

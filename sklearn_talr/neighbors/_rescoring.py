@@ -211,6 +211,11 @@ class StackedRows:
         chosen = zip(self._parts, self._starts, bounds, bounds[1:])
         return np.concatenate([part[rows[a:b] - start] for part, start, a, b in chosen])
 
+    def at(self, rows):
+        """Rows by their numbers, in any order, as often as they are named."""
+        ascending, places = np.unique(rows, return_inverse=True)
+        return self[ascending][places]
+
     def append(self, part):
         """The same rows, and those of one more array."""
         return StackedRows([*self._parts, part])

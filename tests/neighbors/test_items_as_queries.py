@@ -64,8 +64,35 @@ def test_features_are_not_needed_to_ask_by_bits():
         ValueError, match=r"bits alone are kept.*set_params\(query='bits'\)"
     ):
         index.set_params(query="weights").kneighbors(ids=["3"])
-    with pytest.raises(ValueError, match=r"for queries X, without ties"):
-        HashedNeighbors(hasher, n_rescored=9).fit(X).kneighbors(ids=[3])
+
+
+@pytest.mark.parametrize("query", ["bits", "weights"])
+@pytest.mark.parametrize("n_rescored", [None, 60])
+def test_items_ask_by_the_features_that_an_index_keeps(query, n_rescored):
+    """Of an index that orders items by features, and of one that was loaded with them."""
+    X = np.random.default_rng(0).normal(size=(60, 6)).astype(np.float32)
+    hasher = FrozenEstimator(ITQHasher(6, random_state=0).fit(X))
+    names = np.array([f"{i}" for i in range(63)])
+    index = HashedNeighbors(hasher, query=query, n_rescored=60).fit(X, ids=names[:60])
+    index.partial_fit(X[:3] + 0.25, ids=names[60:]).remove(["4", "61"])
+    rows = np.array([20, 3, 62, 20])
+    features = np.concatenate((X, X[:3] + 0.25))
+    exclude = [[name] for name in names[rows]]
+    index.set_params(n_rescored=n_rescored)
+    expected = index.kneighbors(features[rows], 4, exclude=exclude)
+    found = index.kneighbors(ids=names[rows], n_neighbors=4)
+    for mine, theirs in zip(found, expected, strict=True):
+        assert_array_equal(mine, theirs)
+    if n_rescored is not None:
+        squares = ((features[rows][:, None] - features) ** 2).sum(axis=2)
+        squares[np.arange(4), rows] = squares[:, [4, 61]] = np.inf
+        nearest = np.argsort(squares, axis=1, kind="stable")[:, :4]
+        assert_array_equal(found[1], names[nearest])
+    here = np.setdiff1d(np.arange(63), [4, 61])
+    found = index.kneighbors(n_neighbors=2, return_distance=False)
+    exclude = [[name] for name in names[here]]
+    expected = index.kneighbors(features[here], 2, return_distance=False, exclude=exclude)
+    assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize(
