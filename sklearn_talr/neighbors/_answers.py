@@ -116,6 +116,7 @@ class _Search:
     radius: float
     whole: bool
     eligible: Eligible
+    are_of_each: bool  # queries are searched one by one, among rows of their own
     buckets: object
 
     @property
@@ -125,7 +126,7 @@ class _Search:
 
     def parts(self, n_blocks, n_jobs):
         """Parts of the items that blocks meet. None: each block has a part of its own."""
-        if self.eligible.of_each is not None:
+        if self.are_of_each:
             return [None]
         if self.eligible.shared is not None:
             return [self._part(self.eligible.shared)]
@@ -148,7 +149,7 @@ class _Search:
         """Find items of a part near to a block of queries."""
         block, part = task
         if part is None:
-            part = self._part(self.eligible.of_each[block.start])
+            part = self._part(self.eligible.rows_of(block.start, self.index.n_items))
         if self.buckets is not None:
             queries = self._words_of(block, part)
             counts, found, distances = self.buckets.within(queries, part.words, self.radius)
@@ -169,7 +170,7 @@ class _Search:
     def _n_wanted(self, block):
         """Items to find, of which k remain when what is left out has been dropped."""
         left_out = self.eligible.left_out
-        if left_out is None or self.k == 0:
+        if left_out is None or self.are_of_each or self.k == 0:
             return self.k
         return self.k + int(np.diff(left_out.indptr[block.start : block.stop + 1]).max())
 
@@ -199,7 +200,7 @@ class _Search:
         if len(of_parts) > 1:
             found = _Found(*map(np.concatenate, zip(*of_parts)))
         order = np.lexsort((found.rows, found.distances, found.query))
-        if self.eligible.left_out is not None:
+        if self.eligible.left_out is not None and not self.are_of_each:
             order = order[~self._are_left_out(block, found)[order]]
         found = _Found(*(array[order] for array in found))
         n_queries = block.stop - block.start
@@ -268,10 +269,13 @@ def answers(
         Answers to the next block of queries.
     """
     is_lookup = queries.dtype.kind == "u" and k == 0
-    is_whole = eligible.shared is None and eligible.of_each is None
-    buckets = index.buckets_within(radius, len(queries)) if is_lookup and is_whole else None
-    search = _Search(index, queries, k, radius, whole, eligible, buckets)
-    n_together = _QUERIES_PER_BLOCK if eligible.of_each is None else 1
+    are_of_each, buckets = eligible.are_of_each(index.n_items), None
+    if is_lookup and eligible.shared is None and eligible.of_each is None:
+        buckets = index.buckets_within(radius, len(queries))
+    if buckets is not None or (k == 0 and eligible.of_each is None):
+        are_of_each = False  # nothing more is found for what is dropped
+    search = _Search(index, queries, k, radius, whole, eligible, are_of_each, buckets)
+    n_together = 1 if are_of_each else _QUERIES_PER_BLOCK
     blocks = list(slices(len(queries), n_together))
     parts = search.parts(len(blocks), n_jobs)
     tasks = [(block, part) for block in blocks for part in parts]

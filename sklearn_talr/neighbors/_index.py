@@ -328,7 +328,8 @@ class Index:
         rows = self.find(items)
         missing = np.flatnonzero(rows < 0)
         if missing.size:
-            first = np.array([items[place] for place in missing[:5]]).tolist()
+            unknown = dict.fromkeys(items[place] for place in missing.tolist())
+            first = np.array(list(unknown)[:5]).tolist()
             known = "indices_" if self.ids is None else "ids_"
             raise ValueError(
                 f"{name} contains {first}, which are not in the database; of {len(items)} "

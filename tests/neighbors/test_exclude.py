@@ -202,6 +202,20 @@ def test_what_all_queries_leave_out_is_not_kept_for_each(form):
     assert within < 3 * within_allowed
 
 
+@pytest.mark.parametrize("share", [0.5, 0.9])
+def test_what_each_query_leaves_out_is_not_found_first(share):
+    """Queries that leave out half of the items find no more than they are asked for."""
+    rng = np.random.default_rng(0)
+    data = rng.integers(0, 256, (40_000, 8), dtype=np.uint8)
+    index, masks = HammingNeighbors().fit(PackedCodes(data, 64)), rng.random((40, 40_000))
+    queries, exclude = PackedCodes(data[:40].copy(), 64), masks < share
+    n_octets = 8 * np.count_nonzero(exclude)  # of their rows, once
+    expected, _ = peak_of(lambda: index.kneighbors(queries, among=~exclude))
+    found, peak = peak_of(lambda: index.kneighbors(queries, exclude=exclude))
+    assert_array_equal(found[1], expected[1])
+    assert peak < 4 * n_octets
+
+
 def peak_of(call):
     """What a call returns, and how much memory it takes at most."""
     call()  # compiled before
