@@ -236,7 +236,11 @@ def test_the_table_of_texts_finds_what_a_dict_finds(steps, seed):
             "among holds integers, such as 7, .*strings, such as '007'.*str",
         ),
         ([7, 8], ["007"], "among holds strings, such as '007', .*integers, such as 7.*int"),
-        (["007", "8"], ["7", "9"], r"among contains \['[79]', '[79]'\].*; of 2 items 2 are not"),
+        (
+            ["007", "8"],
+            ["7", "9"],
+            r"among contains \['[79]', '[79]'\].*; of 2 items 2 are not",
+        ),
     ],
 )
 def test_ids_of_another_type_never_match_and_are_refused(ids, asked, message):
