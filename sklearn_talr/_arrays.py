@@ -5,7 +5,8 @@ array is taken for one of NumPy, as scikit-learn takes it.
 """
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
+from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +15,8 @@ from sklearn import get_config
 from sklearn.utils import column_or_1d
 
 from ._compat import convert_to_numpy, get_namespace_and_device, is_pandas_na
+
+_MOST_INT64 = 2**63 - 1
 
 
 class Space(NamedTuple):
@@ -253,29 +256,86 @@ def check_groups(groups, n_items, name="groups"):
     return groups
 
 
+def read_ids(ids, n_items=None, name="ids"):
+    """Read ids, an array-like or a single one.
+
+    Parameters
+    ----------
+    ids : array-like of shape (n_ids,) of str or int, or a single one
+        Ids.
+
+    n_items : int, default=None
+        Number of items, each of which must have an id. None: any number is right.
+
+    name : str, default="ids"
+        What errors call the ids.
+
+    Returns
+    -------
+    ids : list of str, or ndarray of shape (n_ids,) of int64
+        The ids. A list of strings takes less memory than an array, each of whose entries
+        is as wide as the longest.
+
+    Raises
+    ------
+    ValueError
+        If they have no order, are neither strings nor integers of 64 bits, or there is not
+        one for each item.
+    """
+    if isinstance(ids, Mapping | Set):
+        raise ValueError(
+            f"{name} must be a list or an array, in the order of the items, got a "
+            f"{type(ids).__name__}, which declares no order: pass a list."
+        )
+    refuse_masked(**{name: ids})
+    if isinstance(ids, str | Integral):
+        ids = [ids]
+    if hasattr(ids, "__array__"):  # of pandas and Arrow, too
+        ids = np.atleast_1d(np.asarray(ids))
+        if ids.ndim > 1:
+            raise ValueError(
+                f"{name} must be of one dimension, got an array of shape {ids.shape}. Of a "
+                "table pass the column that holds them, as by frame['id']."
+            )
+        ids = ids if ids.dtype.kind in "iu" else ids.tolist()
+    values = ids if isinstance(ids, np.ndarray) else list(ids)
+    if n_items is not None and len(values) != n_items:
+        raise ValueError(
+            f"{name} must be one for each of {n_items} items, got {len(values)}."
+        )
+    if isinstance(values, np.ndarray):
+        if values.size and values.max() > _MOST_INT64:
+            _refuse_ids(values.tolist(), name)
+        return values.astype(np.int64, copy=False)
+    kinds = set(map(type, values))
+    if all(issubclass(kind, str) for kind in kinds):
+        # NumPy drops null characters at the end, by which it fills its arrays up.
+        if any(text.endswith("\0") for text in values):
+            _refuse_ids(values, name)
+        return values
+    if not all(issubclass(kind, Integral) and kind is not bool for kind in kinds):
+        _refuse_ids(values, name)
+    try:
+        return np.array(values, dtype=np.int64)
+    except OverflowError:
+        _refuse_ids(values, name)
+
+
+def _refuse_ids(ids, name):
+    kinds = ", ".join(sorted({type(entry).__name__ for entry in ids}))
+    raise ValueError(
+        f"{name} must be all strings, none of which ends in a null character, or all "
+        f"integers of int64, got entries of type {kinds}. Integers above 2**63 - 1 may "
+        "be written as strings."
+    )
+
+
 def check_ids(ids, n_items=None):
     """Ids, an array-like or a single one, as an array of strings or of int64.
 
-    Raises ValueError unless there is one for each of `n_items`, if that is given.
+    Raises ValueError as `read_ids` does.
     """
-    if isinstance(ids, Mapping):
-        raise ValueError("ids must be a list or an array, got a dict: pass list(ids).")
-    refuse_masked(ids=ids)
-    ids = np.asarray(ids) if hasattr(ids, "__array__") else ids
-    given = ids.tolist() if hasattr(ids, "tolist") else ids
-    given = [given] if isinstance(given, str | int) else list(given)
-    found = np.array(given)
-    is_plain = found.dtype.kind in "iU" and found.ndim == 1
-    if given and not (is_plain and found.tolist() == given):
-        types = ", ".join(sorted({type(each).__name__ for each in given}))
-        raise ValueError(
-            "ids must be all strings, none of which ends in a null character, or all "
-            f"integers of int64, got entries of type {types}. Integers above 2**63 - 1 may "
-            "be written as strings."
-        )
-    if n_items is not None and len(given) != n_items:
-        raise ValueError(f"ids must be one for each of {n_items} items, got {len(given)}.")
-    return found
+    return np.array(read_ids(ids, n_items))
 
 
 def ragged(arrays):

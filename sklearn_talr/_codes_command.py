@@ -7,12 +7,12 @@ from contextlib import suppress
 from functools import partial
 from importlib.util import find_spec
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 from sklearn.preprocessing import normalize
 
 from ._compat import optional
+from ._paths import local_path
 from .codes import weighted_scores
 from .hashing import AdditiveHasher, ITQHasher, TALRHasher
 from .metrics import make_retrieval_scorer, tie_aware_average_precision_score
@@ -93,7 +93,10 @@ def read_features(path, name=None, labels=None):
     X, y = arrays[tables[0]], None
     if labels is not None:
         y = arrays.get(labels)
-        y = np.array(Path(labels).read_text().splitlines()) if y is None else np.ravel(y)
+        if y is None:
+            lines = local_path(labels, "--labels").read_text().splitlines()
+            y = np.array(lines)
+        y = np.ravel(y)
         if len(y) != len(X):
             raise ValueError(f"--labels has {len(y)} rows, and {path} {len(X)}.")
         if tables == [""] and labels in arrays and X.dtype.kind in "iu":
@@ -218,7 +221,7 @@ def main(argv=None):
     """Run the command; returns its exit code."""
     parser = argparse.ArgumentParser("sklearn-talr-codes", description=__doc__)
     add = parser.add_argument
-    add("file", type=Path, help=".npy, .npz, .parquet, .fvecs, .bvecs, .mat, .h5 or .hdf5")
+    add("file", help=".npy, .npz, .parquet, .fvecs, .bvecs, .mat, .h5 or .hdf5")
     add("--array", help="which array of the file")
     add("--labels", help="an array or column of the file, or a file of a label a line")
     add("--metric", choices=["cosine", "inner_product", "euclidean"], default="cosine")
@@ -235,7 +238,8 @@ def main(argv=None):
 def compare(args):
     """Print and draw what methods reach, and what makes the best."""
     end = time.monotonic() + 60 * args.minutes
-    X, y = read_features(args.file, args.array, args.labels)
+    path = local_path(args.file, "file")
+    X, y = read_features(path, args.array, args.labels)
     query, train, items = parts = split(X, args.metric)
     end_of_codes = end if y is None else end - 12 * args.minutes
     methods, rows, expected = dict(METHODS), [], {}
@@ -269,7 +273,7 @@ def compare(args):
             axes.plot(*np.reshape(points, (-1, 2)).T, marker="o", label=method)
         axes.set(xlabel="stored bytes", ylabel="recall of the ten nearest")
         axes.legend()
-        picture = args.file.with_name(f"{args.file.stem}_recall.png")
+        picture = path.with_name(f"{path.stem}_recall.png")
         axes.figure.savefig(picture)
         print(f"\nA figure: {picture}")
     if y is None:

@@ -26,6 +26,7 @@ def warm_up() -> None:
         codes = PackedCodes(octets, 8 * n_bytes)
         weights = np.full((1, 8 * n_bytes), 0.5, dtype=np.float32)
         HammingNeighbors(1).fit(codes).kneighbors(codes)
+        HammingNeighbors(1).fit(codes, ids=["a", "b"]).kneighbors(ids=["a"])
         hamming_histogram(codes, codes, "auto", [0, 1], [0, 1])
         WeightedHammingNeighbors(1).fit(codes).kneighbors(weights)
         weighted_scores(weights, codes)

@@ -1,6 +1,7 @@
 """What all affinities have in common: targets, levels, and tables of them."""
 
 from collections.abc import Collection
+from numbers import Integral, Number
 
 import numpy as np
 import scipy.sparse as sp
@@ -546,12 +547,11 @@ class BaseAffinity:
             *most, last = _SAVABLE
             raise ValueError(
                 f"affinity {name} cannot be saved: only {', '.join(most)} and {last} can. "
-                "Pickle the estimator instead, or fit without y."
+                "Pickle the estimator instead, or set affinity='auto' and fit without y."
             )
-        state = {
-            key: value.tolist() if hasattr(value, "tolist") else value
-            for key, value in vars(self).items()
-        }
+        state = {key: _plain(value) for key, value in vars(self).items()}
+        if not isinstance(state.get("random_state"), Integral):  # which only a fit asks
+            state.pop("random_state", None)
         return {"name": name, "state": state}
 
     @staticmethod
@@ -580,12 +580,20 @@ class BaseAffinity:
                 array = np.asarray(value)
                 kinds = "U" if key == "label_names_in_" else "iuf"
                 is_plain = array.dtype.kind in kinds and array.ndim < 2 and array.size
+                is_plain |= value is None  # such as the mean of sets
                 if key[:1] == "_" or key[-1:] != "_" or not is_plain:
                     raise ValueError(f"{plain['name']} has no {key!r} of {value!r}.")
                 value = array if isinstance(value, list) else value
             setattr(affinity, key, value)
         affinity._validate_params()
         return affinity
+
+
+def _plain(value):
+    """A parameter or fitted attribute as a number, a string, None or a list of these."""
+    if isinstance(value, str | Number | None):
+        return value.item() if isinstance(value, np.generic) else value
+    return np.asarray(value).tolist()
 
 
 class _OwnFunction(BaseAffinity):

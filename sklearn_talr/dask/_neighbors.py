@@ -213,6 +213,11 @@ def _search(queries, database, size=None, n_neighbors=None, radius=None):
     `database` are indexed blocks, as a list of Delayed. Returns a tuple of _Found: results
     of consecutive slices of queries, from the whole database.
     """
+    if queries is None:
+        raise ValueError(
+            "queries is None: blocks know no items of other blocks, so items of the "
+            "database are no queries here. Pass their codes."
+        )
     dask, queries = import_dask(), gathered(queries)
     blocks = delayed_blocks(database, "database")
     everywhere, search = dask.delayed(queries, traverse=False), dask.delayed(_search_block)
@@ -238,6 +243,13 @@ def _search_block(neighbors, queries, rows, n_neighbors, radius):
         raise TypeError(
             "database must be what sklearn_talr.dask.index returns, got blocks of "
             f"{type(neighbors).__name__}. Index codes by index(HammingNeighbors(), codes)."
+        )
+    if neighbors.ids_ is not None or neighbors.n_samples_fit_ > neighbors.n_items_:
+        raise ValueError(
+            "database has a block whose items have ids, or that has lost some, so that "
+            "rows of all blocks together cannot be counted. Index the codes of the items "
+            "by index(HammingNeighbors(), codes), and look ids up by the rows that are "
+            "found: ids[indices]."
         )
     if radius is None:
         n_here = min(n_neighbors, neighbors.n_items_)

@@ -7,6 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import NUMPY
 from .._compat import StrOptions, optional, validated
+from .._paths import local_path
 from .._types import Any, FilePath, Literal
 from ..hashing._base import BaseHasher, Layers
 
@@ -63,7 +64,7 @@ def export_onnx(
         those of trees.
 
     path : str or path-like
-        File to write, by convention ``*.onnx``.
+        File to write, by convention ``*.onnx``; ``~`` at its start is the home folder.
 
     output : {"codes", "query_codes", "query_weights"}, default="codes"
         What the graph computes, and the name of its output.
@@ -102,6 +103,7 @@ def export_onnx(
     >>> session = onnxruntime.InferenceSession("digits.onnx")  # doctest: +SKIP
     >>> (codes,) = session.run(None, {"features": X.astype("float32")})  # doctest: +SKIP
     """
+    path = local_path(path)
     name = type(hasher).__name__
     if not isinstance(hasher, BaseHasher):
         raise TypeError(
@@ -136,7 +138,7 @@ def export_onnx(
     onnx = optional("onnx", "export_onnx needs the package onnx: pip install onnx")
     model = _model(onnx, layers, hasher._saturates_queries, output)
     onnx.checker.check_model(model, full_check=True)
-    onnx.save_model(model, path)
+    onnx.save_model(model, os.fspath(path))
 
 
 def _model(onnx, layers, saturates, output):

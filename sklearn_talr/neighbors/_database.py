@@ -6,30 +6,36 @@ from operator import attrgetter
 from typing import Any, ClassVar, Literal, NamedTuple, Self, overload
 
 import numpy as np
-from joblib import effective_n_jobs
+import scipy.sparse as sp
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from .._arrays import ragged
+from .._arrays import ragged, refuse_unlike_labels
 from .._compat import Interval, StrOptions
 from .._parameters import KW_ONLY, parameters
-from .._threads import map_in_threads, slices
 from .._types import Affinity, Array, ArrayLike, Callable, Column, Count, FilePath, Rows
 from ..affinity import BaseAffinity
 from ..affinity._groups import leave_out_groups
 from ..codes import PackedCodes, hamming_distances
-from ..codes._scores import fixed, signs_of_bits
+from ..codes._scores import signs_of_bits
 from ..histogram import RankingHistogram, hamming_histogram
 from ..histogram._hamming import weighted_histograms
 from ..measures import Measure, parse_measure
 from ..measures._evaluation import average_queries, check_weights
+from ._answers import Queries, answers, nearest
 from ._files import load_index, save_index
-from ._index import Ids, Index
-from ._read import check_enough, check_number, read_among, read_left_out
-
-_QUERIES_PER_BLOCK = 32
-_CODES_PER_THREAD = 2**18  # from which on threads share the codes of a single block
+from ._filters import (
+    ALL_ROWS,
+    Eligible,
+    read_eligible,
+    read_items,
+    refuse_few,
+    refuse_other_order,
+)
+from ._ids import make_ids
+from ._index import Index
+from ._read import check_number
 
 
 class Ranking(NamedTuple):
@@ -129,8 +135,9 @@ class CodeDatabase(FittedAtOnce):
 
         ids : array-like of shape (n_samples,) of str or int, default=None
             Id of each item: different strings, or integers of 64 bits. Searches then return
-            ids in place of indices, and `remove` and `among` take them. A string must not
-            end in a null character. None if items are known by their indices.
+            ids in place of indices, and `remove`, `among`, `exclude` and `ids` take them. A
+            string must not end in a null character. Labels of a Series must be those of the
+            rows of a data frame `X`. None if items are known by their indices.
 
         Returns
         -------
@@ -144,8 +151,10 @@ class CodeDatabase(FittedAtOnce):
             then what it was before.
         """
         self._validate_params()
+        refuse_unlike_labels(X, y, ("X", "y"))
+        refuse_unlike_labels(X, ids, ("X", "ids"))
         packed, columns = self._read(X, None)
-        ids = Ids.of(ids, len(packed))
+        ids = make_ids(ids, len(packed))
         self._fitted = Index.of(packed, columns, self.affinity, y, ids=ids)
         return self
 
@@ -181,6 +190,8 @@ class CodeDatabase(FittedAtOnce):
         if fitted is None:
             return self.fit(X, y, ids=ids)
         self._validate_params()
+        refuse_unlike_labels(X, y, ("X", "y"))
+        refuse_unlike_labels(X, ids, ("X", "ids"))
         packed, _ = self._read(X, fitted)
         self._fitted = fitted.add(packed, y, ids, X)
         return self
@@ -190,7 +201,7 @@ class CodeDatabase(FittedAtOnce):
 
         Parameters
         ----------
-        indices : array-like of shape (n_removed,) of int or str
+        indices : array-like of shape (n_removed,) of int or str, or a set
             Indices of the items, or their ids if they have some. No other item gets such
             an index, and no other item's index changes. An id may be given again.
 
@@ -202,7 +213,9 @@ class CodeDatabase(FittedAtOnce):
         Raises
         ------
         ValueError
-            If an index or id is not that of an item, or nothing would be left.
+            If an index or id is not that of an item, or nothing would be left. Masks are
+            refused, and so are as many integers as items of which some repeat, which may be
+            a number of each item.
 
         Examples
         --------
@@ -222,7 +235,14 @@ class CodeDatabase(FittedAtOnce):
 
     @overload
     def kneighbors(
-        self, X: Rows | None = None, n_neighbors: Count = None, *, among: Any = None
+        self,
+        X: Rows | None = None,
+        n_neighbors: Count = None,
+        *,
+        ids: Column = None,
+        among: Any = None,
+        exclude: Any = None,
+        allow_fewer: bool = False,
     ) -> tuple[Array, Array]: ...
     @overload
     def kneighbors(
@@ -232,8 +252,10 @@ class CodeDatabase(FittedAtOnce):
         return_distance: bool = True,
         return_tied: bool = False,
         *,
+        ids: Column = None,
         among: Any = None,
         exclude: Any = None,
+        allow_fewer: bool = False,
     ) -> Any: ...
     def kneighbors(
         self,
@@ -242,8 +264,10 @@ class CodeDatabase(FittedAtOnce):
         return_distance: bool = True,
         return_tied: bool = False,
         *,
+        ids: Column = None,
         among: Any = None,
         exclude: Any = None,
+        allow_fewer: bool = False,
     ) -> Any:
         """Find the nearest items of each query.
 
@@ -264,20 +288,28 @@ class CodeDatabase(FittedAtOnce):
         return_tied : bool, default=False
             Whether to return also what is tied with the last neighbor.
 
-        among : array-like, sparse matrix or sequence of array-likes, default=None
-            The items that may be found: indices as in `indices_`, or ids if the items have
-            some, or a mask of bool with an entry for each of the `n_samples_fit_` items
-            given so far. One for all queries, or one for each: a sequence of arrays of
-            indices or ids, or a mask of shape (n_queries, n_samples_fit), dense or sparse.
-            Masks may name removed items, which stay removed, and what repeats counts once.
-            As many integers 0 and 1 as items, of which some repeat, are a mask. Labels of a
-            mask of pandas must not be the items in another order.
-            None allows all.
+        ids : array-like of shape (n_queries,) of int or str, default=None
+            Items that are the queries, in place of `X`: ids, or indices as in `indices_` if
+            the items have no ids. None of them is its own neighbor. None: `X` is asked.
 
-        exclude : array-like, sparse matrix or sequence of array-likes, default=None
+        among : array-like, set, sparse matrix or sequence of these, default=None
+            The items that may be found. Ids, or indices as in `indices_` if the items have
+            no ids, are a list, a set or an array of one dimension. A mask is an array of
+            bool with an entry for each of the `n_samples_fit_` items given so far. One of
+            them is for all queries. For each query its own: a sequence of such lists, sets,
+            arrays or masks, or a mask of shape (n_queries, n_samples_fit), of bool or
+            sparse, where what is not 0 is true. Masks may name removed items, which stay
+            removed, and what repeats counts once. Labels of a mask of pandas must not be
+            the items in another order. None allows all.
+
+        exclude : array-like, set, sparse matrix or sequence of these, default=None
             Items that must not be found, such as those that a user has seen: in the forms
-            of `among`, most often a list of indices or ids, or a row of a CSR matrix, for
-            each query. Memory grows with the entries. None leaves out none.
+            of `among`. None leaves out none.
+
+        allow_fewer : bool, default=False
+            Whether a query with fewer items left than `n_neighbors` finds these. Each query
+            then has an array of its own, as in `radius_neighbors`, so that no place is
+            filled up with what is no item. False: such a query is an error.
 
         Returns
         -------
@@ -292,12 +324,19 @@ class CodeDatabase(FittedAtOnce):
             Indices, or ids, of all items at the distance of the last neighbor, those in
             `indices` included. Only if `return_tied`.
 
+        Notes
+        -----
+        With ``allow_fewer=True`` distances and indices are of shape (n_queries,), of arrays
+        of up to `n_neighbors` entries.
+
         Raises
         ------
         ValueError
             If there are fewer items than neighbors asked for, in all or among those that
-            are allowed and not excluded, if codes of another length were fitted, or `among`
-            or `exclude` has another form or names an item that is not in the database.
+            are allowed and not excluded, if codes of another length were fitted, or `ids`,
+            `among` or `exclude` has another form or names an item that is not in the
+            database. Integers or floats of two dimensions, and as many integers as items
+            of which some repeat, may be ids or a number of each item, and are refused.
 
         Examples
         --------
@@ -322,12 +361,35 @@ class CodeDatabase(FittedAtOnce):
 
         >>> neighbors.kneighbors([[0, 0, 0]], exclude=[[1, 4]])
         (array([[1, 1, 2]]), array([[2, 3, 0]]))
+
+        What is near to item 1, and what is near to it of two items:
+
+        >>> neighbors.kneighbors(ids=[1])
+        (array([[1, 1, 2]]), array([[0, 4, 2]]))
+        >>> neighbors.kneighbors(ids=[1], among=[1, 2], allow_fewer=True)[1][0]
+        array([2])
         """
         fitted = self._get_fitted()
-        found = self._nearest(fitted, X, n_neighbors, return_tied, among, exclude)
-        distances, rows, tied = found
-        tied = [fitted.named(each) for each in tied]
-        return as_asked(distances, fitted.named(rows), tied, return_distance, return_tied)
+        queries = self._read_queries(fitted, X, ids)
+        eligible = read_eligible(
+            among, exclude, fitted, queries.n_queries, own=queries.own, X=X
+        )
+        n_neighbors = self._check_n_neighbors(n_neighbors, fitted, queries, allow_fewer)
+        counts = eligible.count(queries.n_queries, fitted.n_items)
+        if not allow_fewer:
+            refuse_few(counts, n_neighbors, among, exclude)
+        found = self._nearest(
+            fitted, queries, n_neighbors, eligible=eligible, with_ties=return_tied
+        )
+        distances, rows = found.distances, found.rows
+        if allow_fewer:
+            distances = ragged(found.split(distances))
+            indices = ragged([fitted.named(part) for part in found.split(rows)])
+        else:
+            distances = distances.reshape(queries.n_queries, n_neighbors)
+            indices = fitted.named(rows).reshape(queries.n_queries, n_neighbors)
+        tied = [fitted.named(part) for part in found.tied]
+        return as_asked(distances, indices, tied, return_distance, return_tied)
 
     def radius_neighbors(
         self,
@@ -335,6 +397,7 @@ class CodeDatabase(FittedAtOnce):
         radius: float | None = None,
         return_distance: bool = True,
         *,
+        ids: Column = None,
         among: Any = None,
         exclude: Any = None,
     ) -> Any:
@@ -353,10 +416,13 @@ class CodeDatabase(FittedAtOnce):
         return_distance : bool, default=True
             Whether to return distances.
 
-        among : array-like, sparse matrix or sequence of array-likes, default=None
+        ids : array-like of shape (n_queries,) of int or str, default=None
+            Items that are the queries, in place of `X`, as for `kneighbors`.
+
+        among : array-like, set, sparse matrix or sequence of these, default=None
             The items that may be found, for all queries or for each, as for `kneighbors`.
 
-        exclude : array-like, sparse matrix or sequence of array-likes, default=None
+        exclude : array-like, set, sparse matrix or sequence of these, default=None
             Items that must not be found, as for `kneighbors`.
 
         Returns
@@ -378,12 +444,18 @@ class CodeDatabase(FittedAtOnce):
         array([], dtype=int64)
         """
         index = self._get_fitted()
-        queries = self._queries(X, index)
-        left_out = read_left_out(exclude, index, len(queries), X is None)
+        distances, rows = self._within_radius(index, X, ids, radius, among, exclude)
+        distances = ragged(distances)
+        indices = ragged([index.named(part) for part in rows])
+        return (distances, indices) if return_distance else indices
+
+    def _within_radius(self, index, X, ids, radius, among=None, exclude=None):
+        """Distances and rows of the items within a radius, an array for each query."""
+        queries = self._read_queries(index, X, ids)
         radius = self.radius if radius is None else radius
-        if queries.dtype.kind == "u":
+        if queries.are_bits:
             radius = check_number(radius, "radius")
-        elif index.has_distances(queries):
+        elif index.has_distances(queries.values):
             radius = check_number(radius, "radius", Real)
         else:
             raise ValueError(
@@ -391,16 +463,17 @@ class CodeDatabase(FittedAtOnce):
                 "of AdditiveHasher, and for queries that weigh words: their scores are no "
                 "distances. Ask for n_neighbors."
             )
-        allowed = read_among(among, index, len(queries))
-        how = {"allowed": allowed, "exclude": left_out, "n_jobs": self.n_jobs}
-        distances, indices = [], []
-        for counts, rows, of_rows in answers(index, queries, 0, radius, **how):
-            ends = np.cumsum(counts)[:-1]
-            indices += np.split(index.named(rows), ends)
-            distances += np.split(of_rows, ends)
-        if return_distance:
-            return ragged(distances), ragged(indices)
-        return ragged(indices)
+        eligible = read_eligible(
+            among, exclude, index, queries.n_queries, own=queries.own, X=X
+        )
+        distances, rows = [], []
+        for block in answers(
+            index, queries.values, 0, radius, eligible=eligible, n_jobs=self.n_jobs
+        ):
+            ends = np.cumsum(block.counts)[:-1]
+            rows += np.split(block.rows, ends)
+            distances += np.split(block.distances, ends)
+        return distances, rows
 
     def kneighbors_graph(
         self,
@@ -435,21 +508,70 @@ class CodeDatabase(FittedAtOnce):
         >>> neighbors.kneighbors_graph([[0, 0]]).toarray()
         array([[1., 1., 0.]])
         """
-        if mode not in ("connectivity", "distance"):
-            raise ValueError(f"mode must be 'connectivity' or 'distance', got {mode!r}.")
-        fitted = self._get_fitted()
-        distances, rows, _ = self._nearest(fitted, X, n_neighbors)
-        indices = fitted.indices_of(rows)
-        values = np.ones_like(distances) if mode == "connectivity" else distances
-        ends = np.arange(0, indices.size + 1, indices.shape[1])
-        shape = len(indices), fitted.n_indices
-        return csr_array((values.ravel().astype(float), indices.ravel(), ends), shape=shape)
+        _check_mode(mode)
+        index = self._get_fitted()
+        queries = self._read_queries(index, X)
+        n_neighbors = self._check_n_neighbors(n_neighbors, index, queries)
+        eligible = read_eligible(None, None, index, queries.n_queries, own=queries.own)
+        found = self._nearest(index, queries, n_neighbors, eligible=eligible)
+        return _graph(index, found.counts, found.rows, found.distances, mode)
+
+    def radius_neighbors_graph(
+        self,
+        X: Rows | None = None,
+        radius: float | None = None,
+        mode: Literal["connectivity", "distance"] = "connectivity",
+    ) -> csr_array:
+        """Find all items within a radius of each query, as a sparse matrix.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_columns) or PackedCodes, default=None
+            Queries, as the class takes them: codes, weights of bits, or features. None
+            means the items, none its own neighbor; items have no weights.
+
+        radius : int or float, default=None
+            Largest distance, from 0; a whole number for Hamming distances. None means that
+            of the constructor.
+
+        mode : {"connectivity", "distance"}, default="connectivity"
+            What the matrix holds for a neighbor: 1 or the distance. Distances of
+            0 are stored.
+
+        Returns
+        -------
+        graph : CSR array of shape (n_queries, n_samples_fit), dtype float64
+            Entry (q, i) tells that item i is within the radius of query q. Entries of a
+            query are stored by distance, and tied ones by index.
+
+        Raises
+        ------
+        ValueError
+            If `mode` is another, or `radius_neighbors` refuses `X` or `radius`.
+
+        Examples
+        --------
+        >>> from sklearn_talr.neighbors import HammingNeighbors
+        >>> neighbors = HammingNeighbors(radius=1).fit([[0, 1], [0, 0], [1, 1]])
+        >>> neighbors.radius_neighbors_graph().toarray()
+        array([[0., 1., 1.],
+               [1., 0., 0.],
+               [1., 0., 0.]])
+        """
+        _check_mode(mode)
+        index = self._get_fitted()
+        distances, rows = self._within_radius(index, X, None, radius)
+        counts = np.array([len(part) for part in rows])
+        rows, distances = np.concatenate(rows), np.concatenate(distances)
+        return _graph(index, counts, rows, distances, mode)
 
     def predict(self, X: Rows) -> Array:
         """Predict labels by a vote of the `n_neighbors` nearest items.
 
         Items that are tied for the last places share these equally, so nothing depends on
-        the order of the database.
+        the order of the database. Items whose label is the `ignored` one of
+        :class:`~sklearn_talr.affinity.LabelAffinity` have no vote and take no place: all is
+        as if they were not in the database.
 
         Parameters
         ----------
@@ -465,17 +587,20 @@ class CodeDatabase(FittedAtOnce):
         Raises
         ------
         ValueError
-            If `y` of `fit` was neither labels nor label indicators.
+            If `y` of `fit` was neither labels nor label indicators, or there are fewer
+            items that vote than `n_neighbors`.
         """
         index = self._get_fitted()
-        if X is None:
-            raise ValueError("X is needed: predict takes queries, and no items for them.")
+        _refuse_no_queries(X, "predict")
+        ballots = index.targets.ballots(index.indices)
         queries = self._queries(X, index)
-        n_places = check_number(
-            self.n_neighbors, "n_neighbors", least=1, most=index.n_items
+        voters = ballots.voters
+        most = index.n_items if voters is None else len(voters)
+        n_places = check_number(self.n_neighbors, "n_neighbors", least=1, most=most)
+        eligible = Eligible(shared=voters)
+        return ballots.count(
+            self._answers(index, queries, n_places, eligible=eligible), n_places
         )
-        found = self._found(index, queries, n_places)
-        return index.targets.vote(index.indices, found, n_places)
 
     def rank(self, X: Rows) -> Ranking:
         """Rank all items for each query.
@@ -508,7 +633,12 @@ class CodeDatabase(FittedAtOnce):
         array([[0, 0, 1]])
         """
         index = self._get_fitted()
-        distances, rows, _ = CodeDatabase._nearest(self, index, X, index.n_items)
+        _refuse_no_queries(X, "rank")
+        queries = Queries(self._queries(X, index), None, X)
+        # By codes alone, whatever a class may do with the nearest
+        found = CodeDatabase._nearest(self, index, queries, index.n_items)
+        distances = found.distances.reshape(queries.n_queries, -1)
+        rows = found.rows.reshape(queries.n_queries, -1)
         ties = np.zeros(distances.shape, dtype=np.int64)
         np.cumsum(distances[:, 1:] > distances[:, :-1], axis=1, out=ties[:, 1:])
         return Ranking(distances, index.named(rows), ties)
@@ -550,8 +680,15 @@ class CodeDatabase(FittedAtOnce):
         measure = self.scoring
         if isinstance(measure, Measure) or not callable(measure):
             measure = parse_measure(measure).of
+        _refuse_no_queries(X, "score")
         if y is None:
-            raise ValueError("y is needed to know what is relevant to the queries.")
+            raise ValueError(
+                "y is None, and score must know what is relevant to the queries. Pass "
+                "their targets, or their affinities to the items if fit was given no y."
+            )
+        refuse_unlike_labels(X, y, ("X", "y"))
+        refuse_unlike_labels(X, sample_weight, ("X", "sample_weight"))
+        refuse_unlike_labels(X, groups_query, ("X", "groups_query"))
         groups = groups_query, groups_database
         histograms = self._histograms(self._get_fitted(), X, y, groups)
         values = [np.asarray(measure(histogram), dtype=float) for histogram in histograms]
@@ -563,10 +700,10 @@ class CodeDatabase(FittedAtOnce):
 
         Parameters
         ----------
-        path : path-like
-            The folder: a new one, an empty one, or one that `save` has written. What it
-            held is replaced at once when everything is written; a crash before leaves it as
-            it was.
+        path : str or path-like
+            The folder: a new one, an empty one, or one that `save` has written; ``~`` at
+            the start is the home folder. What it held is replaced at once when everything
+            is written; a crash before leaves it as it was.
 
         Raises
         ------
@@ -574,7 +711,7 @@ class CodeDatabase(FittedAtOnce):
             If the affinity is not one of labels, shared labels, judgments or thresholds,
             `scoring` is a function, or a hasher has no form without pickle, such as one
             with a torch module, or a step with a lambda. Such an estimator can be pickled.
-            Also if the folder holds something else.
+            Also if the folder holds something else, or `path` is a URL.
 
         ImportError
             If there is a hasher, and skops is not installed, which stores it.
@@ -609,7 +746,7 @@ class CodeDatabase(FittedAtOnce):
 
         Parameters
         ----------
-        path : path-like
+        path : str or path-like
             A folder that `save` has written.
 
         mmap : bool, default=False
@@ -629,53 +766,78 @@ class CodeDatabase(FittedAtOnce):
         """
         return load_index(path, cls, mmap)
 
-    def _nearest(
-        self, index, X, n_neighbors, return_tied=False, among=None, exclude=None, n_more=0
-    ):
-        """Distances, rows and ties of the nearest items, of `n_more` if there are."""
-        n_neighbors = self.n_neighbors if n_neighbors is None else n_neighbors
-        queries = self._queries(X, index)
-        most = index.n_items - (X is None)
-        k = check_number(n_neighbors, "n_neighbors", least=1, most=most)
-        allowed = read_among(among, index, len(queries))
-        left_out = read_left_out(exclude, index, len(queries), X is None)
-        if isinstance(allowed, list) and left_out is not None:
-            rows = np.split(left_out.indices, left_out.indptr[1:-1])
-            allowed, left_out = list(map(np.setdiff1d, allowed, rows)), None
-        k = min(max(k, n_more), check_enough(allowed, left_out, index.n_items, k))
-        found = self._found(index, queries, k, return_tied, allowed, left_out)
-        distances, nearest, tied = [], [], []
-        for counts, rows, of_rows in found:
-            ends = np.cumsum(counts)
-            places = (ends - counts)[:, None] + np.arange(k)
-            distances.append(of_rows[places])
-            nearest.append(rows[places])
-            if return_tied:
-                is_last = of_rows == np.repeat(of_rows[ends - 1], counts)
-                n_tied = np.add.reduceat(is_last, ends - counts)
-                tied += np.split(rows[is_last], np.cumsum(n_tied)[:-1])
-        return np.concatenate(distances), np.concatenate(nearest), tied
+    def _read_queries(self, index, X, ids=None):
+        """Queries X, or items as queries: those of some ids, or all."""
+        if X is not None and ids is not None:
+            raise ValueError(
+                "X and ids are given, and both name the queries. Pass X for new queries, "
+                "or ids for items of the database."
+            )
+        if X is not None:
+            return Queries(self._queries(X, index), None, X)
+        rows = np.arange(index.n_items)
+        if ids is not None:
+            rows = index.rows_of(read_items(ids, "ids"), "ids")
+        if not len(rows):
+            raise ValueError("ids names no item: pass one id at least.")
+        if index.features is None:
+            return Queries(self._item_queries(index, rows), rows, None)
+        X = index.features.at(index.indices_of(rows))
+        return Queries(self._queries(X, index), rows, X)
 
-    def _found(self, index, queries, k, whole=True, allowed=None, left_out=None):
-        """Answers; where `n_candidates` is set, of the items that are nearest by bits."""
+    def _check_n_neighbors(self, n_neighbors, index, queries, allow_fewer=False):
+        """Number of neighbors to find: that of the constructor if it is None."""
+        if n_neighbors is None:
+            n_neighbors = self.n_neighbors
+        n_neighbors = check_number(n_neighbors, "n_neighbors", least=1)
+        most = index.n_items - (queries.own is not None)
+        if n_neighbors > most and not allow_fewer:
+            raise ValueError(
+                f"n_neighbors={n_neighbors} is more than the {most} items to be found. Ask "
+                "for fewer, or pass allow_fewer=True to kneighbors, with which a query "
+                "finds what there is."
+            )
+        return n_neighbors
+
+    def _item_queries(self, index, rows):
+        """What the items of these rows ask by: their bits."""
+        return index.bits_of(rows)
+
+    def _nearest(self, index, queries, n_neighbors, *, eligible=ALL_ROWS, with_ties=False):
+        """The nearest items of queries, as Nearest."""
+        found = self._answers(
+            index, queries.values, n_neighbors, whole=with_ties, eligible=eligible
+        )
+        return nearest(found, n_neighbors, with_ties)
+
+    def _answers(self, index, queries, k, *, whole=True, eligible=ALL_ROWS):
+        """Answers; if `n_candidates` is set, of the items that are nearest by bits."""
         n_candidates = getattr(self, "n_candidates", None)
         if n_candidates is not None and queries.dtype.kind == "f":
-            signs, n_near = signs_of_bits(queries, index.n_bits), max(n_candidates, k)
-            how = {"allowed": allowed, "exclude": left_out, "n_jobs": self.n_jobs}
-            allowed = [
-                np.sort(rows)
-                for counts, of_block, _ in answers(index, signs, n_near, **how)
-                for rows in np.split(of_block, np.cumsum(counts)[:-1])
-            ]
-        how = {"whole": whole, "allowed": allowed, "exclude": left_out}
-        return answers(index, queries, k, n_jobs=self.n_jobs, **how)
+            eligible = self._candidates(index, queries, max(n_candidates, k), eligible)
+        return answers(
+            index, queries, k, whole=whole, eligible=eligible, n_jobs=self.n_jobs
+        )
+
+    def _candidates(self, index, queries, n_near, eligible):
+        """Eligible rows that are nearest to weights by Hamming distance, with all ties."""
+        signs = signs_of_bits(queries, index.n_bits)
+        blocks = answers(index, signs, n_near, eligible=eligible, n_jobs=self.n_jobs)
+        rows = [
+            np.sort(rows)
+            for block in blocks
+            for rows in np.split(block.rows, np.cumsum(block.counts)[:-1])
+        ]
+        return Eligible(of_each=rows)
 
     def _histograms(self, index, X, y, groups):
         """The items by affinity and distance to queries, in tables for some of these."""
         affinity, y_database = index.targets
-        if X is None:
-            raise ValueError("X is needed: score takes queries, and no items for them.")
         queries, codes = self._queries(X, index), index.codes
+        if affinity is None:
+            _check_affinities(y, len(queries), len(codes))
+        if affinity is None or affinity.by_number:  # columns of y are items
+            refuse_other_order(y, 1, index, "y")
         if affinity is None and any(each is not None for each in groups):
             raise ValueError("fit got no y; write NaN into y for pairs of one group.")
         if affinity is not None:
@@ -735,105 +897,35 @@ def as_asked(distances, indices, tied, return_distance, return_tied):
     return result if len(result) > 1 else result[0]
 
 
-def answers(
-    index, queries, k, radius=np.inf, *, whole=True, allowed=None, exclude=None, n_jobs=None
-):
-    """Generate answers to blocks of queries.
+def _refuse_no_queries(X, method):
+    if X is None:
+        raise ValueError(
+            f"X is None, and {method} needs queries. Pass X; only kneighbors and "
+            "radius_neighbors take the items of the database for queries."
+        )
 
-    Each has three arrays: how many items each query has found, and the rows and distances
-    of these, query by query, by distance, then by row. So answers depend neither on the
-    blocks nor on the threads that share them.
 
-    Parameters
-    ----------
-    index : Index
+def _check_affinities(y, n_queries, n_items):
+    """Raise ValueError unless y has the affinity of each query to each item."""
+    shape = y.shape if hasattr(y, "shape") else np.shape(np.asarray(y, dtype=object))
+    if sp.issparse(y) or shape != (n_queries, n_items):
+        form = "is sparse" if sp.issparse(y) else f"has shape {shape}"
+        raise ValueError(
+            f"y {form}, and the index was fitted without y: score then takes the affinity "
+            f"of each query to each item, a dense array of shape {(n_queries, n_items)}. "
+            "If y holds targets of the queries, such as labels, give those of the items to "
+            "fit: fit(X, y)."
+        )
 
-    queries : ndarray of shape (n_queries, n_bytes) or (n_queries, n_weights)
-        Packed codes, in bytes, or weights in float32. Distances to
-        weights are minus the scores. Where nothing but weights of bits counts they are sums
-        of the weights of differing bits.
 
-    k : int
-        Items to find for each query: those within the smallest distance that holds as many.
-        0 asks for those within a radius.
+def _check_mode(mode):
+    if mode not in ("connectivity", "distance"):
+        raise ValueError(f"mode must be 'connectivity' or 'distance', got {mode!r}.")
 
-    radius : int or float, default=inf
-        Greatest distance, where k is 0.
 
-    whole : bool, default=True
-        Whether all items at the distance of the last are wanted. If not, k are found, of
-        smallest row.
-
-    allowed : ndarray of shape (n_allowed,) or list of such arrays, default=None
-        Rows that may be found, ascending, by all queries or by each. None means all.
-
-    exclude : CSR of shape (n_queries, n_items), default=None
-        Rows that each query must not find.
-
-    n_jobs : int, default=None
-        Number of threads.
-    """
-    from .._loops._search import TILE, hamming_scan, weighted_scan
-
-    n_items, by_bits = index.n_items, queries.dtype.kind == "u"
-    as_costs = not by_bits and index.has_distances(queries)
-    buckets, n_parts = None, 1
-    if by_bits and k == 0 and allowed is None:
-        buckets = index.buckets_within(radius, len(queries))
-    size = 1 if isinstance(allowed, list) else _QUERIES_PER_BLOCK
-    blocks = list(slices(len(queries), size))
-    if len(blocks) == 1 and buckets is None and n_items > 2 * _CODES_PER_THREAD:
-        n_parts = min(effective_n_jobs(n_jobs), n_items // _CODES_PER_THREAD)
-    parts = list(slices(n_items, -(-n_items // n_parts))) if allowed is None else [allowed]
-
-    def find(task):
-        block, rows = task
-        rows = rows[block.start] if isinstance(rows, list) else rows
-        asked, words, wanted = queries[block], index.words, k
-        if exclude is not None and k:  # so many more hold k that are not left out
-            wanted = k + int(np.diff(exclude.indptr[block.start : block.stop + 1]).max())
-        if isinstance(rows, slice):
-            words = words[:, rows]
-        else:
-            words = fixed(np.take(words, rows, axis=1))
-        if by_bits:  # a copy, since bytes may lie where words may not
-            asked = asked.copy().view(words.dtype)
-        asked = fixed(np.ascontiguousarray(asked))
-        if buckets is not None:
-            counts, found, distances = buckets.within(asked, words, radius)
-        elif by_bits:
-            how = index.n_bits, wanted, min(radius, index.n_bits), whole
-            tile = np.empty(TILE, dtype=np.uint16 if index.n_bits < 2**16 else np.uint32)
-            counts, found, distances = hamming_scan(asked, words, *how, tile)
-        else:
-            terms = tuple(map(fixed, index.terms.rows(rows)))
-            how = terms, as_costs, wanted, radius, whole
-            counts, found, scores = weighted_scan(asked, words, *how)
-            distances = 0.0 - scores
-        found = found + rows.start if isinstance(rows, slice) else rows[found]
-        return np.repeat(np.arange(len(counts)), counts), found, distances
-
-    found = map_in_threads(find, [(b, part) for b in blocks for part in parts], n_jobs)
-    for block in blocks:
-        n_queries, of_parts = block.stop - block.start, [next(found) for _ in parts]
-        query, rows, distances = of_parts[0]
-        if len(parts) > 1:
-            query, rows, distances = map(np.concatenate, zip(*of_parts))
-        order = np.lexsort((rows, distances, query))
-        if exclude is not None:
-            own = exclude[block]
-            of_query = np.repeat(np.arange(n_queries), np.diff(own.indptr))
-            pairs = [q * n_items + r for q, r in ((query, rows), (of_query, own.indices))]
-            order = order[~np.isin(pairs[0][order], pairs[1])]
-        query, rows, distances = query[order], rows[order], distances[order]
-        if k == 0:
-            kept = distances <= radius
-        else:
-            starts = np.searchsorted(query, np.arange(n_queries))
-            kept = np.arange(len(query)) - starts[query] < k
-            if whole:
-                lasts = distances[np.minimum(starts + k, len(query)) - 1]
-                kept |= distances <= lasts[query]
-        if by_bits:
-            distances = distances.astype(np.int64)
-        yield np.bincount(query[kept], minlength=n_queries), rows[kept], distances[kept]
+def _graph(index, counts, rows, distances, mode):
+    """Found items as a CSR array with a row for each query and a column for each index."""
+    values = np.ones(len(rows)) if mode == "connectivity" else distances.astype(float)
+    ends = np.concatenate(([0], np.cumsum(counts)))
+    shape = len(counts), index.n_indices
+    return csr_array((values, index.indices_of(rows), ends), shape=shape)

@@ -14,7 +14,6 @@ import zipfile
 from contextlib import suppress
 from importlib import import_module
 from numbers import Integral
-from pathlib import Path
 from types import FunctionType
 from uuid import uuid4
 
@@ -24,14 +23,16 @@ from sklearn.base import clone
 
 from .._compat import optional
 from .._hashers import FittedHasher
+from .._paths import local_path
 from ..affinity import BaseAffinity
 from ..codes._factors import Terms
 from ..codes._scores import columns_of, fixed
 from ..measures import Measure
-from ._index import Ids, Index, Targets
+from ._ids import ids_from_arrays
+from ._index import Index, Targets
 from ._read import Columns
 
-_FORMAT, _VERSION = "sklearn-talr index", 5
+_FORMAT, _VERSION = "sklearn-talr index", 6
 _CSR_PARTS = "data", "indices", "indptr"
 _OURS = __name__.split(".")[0] + "."
 _OF_DAMAGE = OSError, EOFError, ValueError, MemoryError
@@ -43,7 +44,7 @@ def save_index(path, estimator):
     Its hasher, if it has one, is stored, too. Raises ValueError where parameters, targets
     or hasher have no plain form, or the folder holds something else.
     """
-    path, index = Path(path), estimator._get_fitted()
+    path, index = local_path(path), estimator._get_fitted()
     params, targets = estimator.get_params(deep=False), index.targets
     params.pop("hasher", None)
     if not isinstance(params.get("random_state"), Integral):  # which nothing asks any more
@@ -57,7 +58,7 @@ def save_index(path, estimator):
     terms = {name: array for name, array in index.terms._asdict().items() if array.size}
     arrays = {"words": index.words, "numbers": index.numbers, **terms}
     if index.ids is not None:
-        arrays |= {"ids": index.ids.values, "order_of_ids": index.ids.order}
+        arrays |= {f"ids_{name}": array for name, array in index.ids._asdict().items()}
     if sp.issparse(values):
         csr = sp.csr_array(values)
         arrays |= {f"targets_{part}": getattr(csr, part) for part in _CSR_PARTS}
@@ -74,9 +75,8 @@ def save_index(path, estimator):
         "bitorder": "little",
         "n_bits": index.n_bits,
         "n_samples": index.n_indices,
-        "params": params | {"affinity": None},
+        "params": params | {"affinity": _plain_parameter(params["affinity"])},
         "affinity": affinity,
-        "affinity_is_auto": isinstance(params["affinity"], str),
         "targets_shape": values.shape if sp.issparse(values) else None,
         "feature_names": None if names is None else names.tolist(),
         "folder": folder,
@@ -116,6 +116,11 @@ def save_index(path, estimator):
             shutil.rmtree(old, ignore_errors=True)
 
 
+def _plain_parameter(affinity):
+    """The parameter `affinity` of an estimator: "auto", or the plain form of an oracle."""
+    return affinity if isinstance(affinity, str) else BaseAffinity.of(affinity).to_plain()
+
+
 def _saved(path):
     """The folders in a folder that saves have written, named by a random number each."""
     return {each for each in path.iterdir() if re.fullmatch("data-[0-9a-f]{32}", each.name)}
@@ -151,7 +156,7 @@ def load_index(path, kind, mmap, trusted=None):
     Its hasher is stored with it where `trusted` names types that it may have. Raises
     ValueError if files are damaged or contradict each other, or the class is another.
     """
-    path = Path(path)
+    path = local_path(path)
     while True:
         text = (path / "index.json").read_bytes()  # a missing folder is no damaged one
         try:
@@ -185,14 +190,17 @@ def _load(path, text, kind, mmap, trusted):
     try:
         arrays = {}
         for name, shape in header["shapes"].items():
-            # Mapped in any case, which fails where a file is shorter than its array.
-            mapped = np.load(data / f"{name}.npy", mmap_mode="r")
+            # Mapped in any case, which fails if a file is shorter than its array. What is
+            # empty cannot be mapped.
+            mode = "r" if np.prod(shape) else None
+            mapped = np.load(data / f"{name}.npy", mmap_mode=mode)
             if mapped.shape != tuple(shape):
                 raise ValueError(f"{name} has shape {mapped.shape} in place of {shape}.")
             arrays[name] = fixed(mapped if mmap else np.array(mapped))
         index = _rebuild(header, arrays, hasher)
-        affinity = "auto" if header["affinity_is_auto"] else index.targets.affinity
-        params = header["params"] | {"affinity": affinity}
+        params = dict(header["params"])
+        if params["affinity"] != "auto":
+            params["affinity"] = BaseAffinity.from_plain(params["affinity"])
         if hasher is not None:
             params["hasher"] = clone(hasher.estimator)
         estimator = kind(**params)
@@ -222,7 +230,9 @@ def _rebuild(header, arrays, hasher):
     names = None if names is None else np.array(names, dtype=object)
     n_items, word = words.shape[1], words.dtype.itemsize
     n_bytes, n_last = len(words) * word, n_bits - 8 * word * (len(words) - 1)
-    ids = Ids(arrays["ids"], arrays["order_of_ids"]) if "ids" in arrays else None
+    ids = ids_from_arrays(
+        {name[4:]: array for name, array in arrays.items() if name.startswith("ids_")}
+    )
     terms = Terms(**{name: arrays[name] for name in Terms._fields if name in arrays})
     given, factors, lengths, factor_table, length_table = (each.shape for each in terms)
     sound = {

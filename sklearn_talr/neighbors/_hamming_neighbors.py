@@ -95,8 +95,9 @@ class HammingNeighbors(CodeDatabase):
 
     The index of an item is its place among all items given, in order, and stays so after
     other items are removed: rows of a feature array of the whole database remain valid.
-    Items may also be given ids, by which they are then known. Those that are strings take
-    as many bytes each as the longest in UTF-8, and any id takes 8 bytes to be looked up.
+    Items may also be given ids, by which they are then known. An integer takes 16 bytes. A
+    string takes its own bytes in UTF-8, 4 bytes for where it ends, and 5 to 6 bytes in a
+    table by which it is looked up.
 
     Any number of threads may ask while one thread calls `fit`, `partial_fit` or `remove`.
     Each call is answered from one state, codes, items and targets together: that before the
@@ -235,3 +236,10 @@ class WeightedHammingNeighbors(CodeDatabase):
 
     def _queries(self, X, index):
         return read_weights(refuse_codes(X, "X"), index.columns)
+
+    def _item_queries(self, index, rows):
+        raise ValueError(
+            "Items of the database cannot be queries here: queries have weights, and of "
+            "items the bits alone are kept. Pass X, the weights of the queries, and leave "
+            "each item's own id out by exclude=[[id]]; or ask by bits: HammingNeighbors."
+        )

@@ -12,6 +12,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, check_random_state, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
+from .._arrays import refuse_unlike_labels
 from .._compat import (
     CallbackSupportMixin,
     HasMethods,
@@ -27,9 +28,12 @@ from .._progress import Progress
 from .._types import Array, Column, Count, FilePath, Rows, Seed
 from ..affinity import PrecomputedAffinity
 from ..codes import concatenate_codes
+from ._answers import Nearest
 from ._database import CodeDatabase, of_fitted
 from ._files import load_index
-from ._index import Ids, Index
+from ._filters import ALL_ROWS
+from ._ids import make_ids
+from ._index import Index
 from ._read import read_bits, read_codes, read_weights
 from ._rescoring import StackedRows, feature_rows, rescore
 
@@ -108,8 +112,9 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
 
     n_rescored : int, default=None
         How many items that `kneighbors` finds by codes are put in order by their features.
-        `fit` then keeps `X`, without a copy, so that a memory-mapped array stays on disk.
-        None keeps no features.
+        `fit` then keeps `X`, without a copy, so that a memory-mapped array stays on disk;
+        items that are queries, by their `ids`, ask by these features. None keeps no
+        features.
 
     rescore_metric : {"euclidean", "inner_product"}, default="euclidean"
         What rescored items are put in order by, see :func:`rescore`. `kneighbors` returns
@@ -273,7 +278,8 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
         self._validate_params()
         if routing_enabled():
             fit_params = process_routing(self, "fit", **fit_params).hasher.fit
-        ids = Ids.of(ids, num_samples(X))  # refused before the hasher takes its time
+        refuse_unlike_labels(X, ids, ("X", "ids"))
+        ids = make_ids(ids, num_samples(X))  # refused before the hasher takes its time
         how = self.max_samples, self.random_state
         progress, hasher = Progress(self, X, y, n_fits=1), clone(self.hasher)
         with progress.nested("fit-hasher")(hasher):
@@ -304,7 +310,7 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
 
         Parameters
         ----------
-        path : path-like
+        path : str or path-like
             A folder that `save` has written.
 
         mmap : bool, default=False
@@ -348,9 +354,19 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
 
     def _queries(self, X, index):
         if index.hasher.query_form(self.query) == "bits":
-            return read_bits(None if X is None else index.hasher.encode_query(X), index)
-        weights = None if X is None else index.hasher.query_weights(X)
-        return read_weights(weights, index.columns)
+            return read_bits(index.hasher.encode_query(X), index)
+        return read_weights(index.hasher.query_weights(X), index.columns)
+
+    def _item_queries(self, index, rows):
+        if index.hasher.query_form(self.query) == "weights":
+            raise ValueError(
+                "Items of the database cannot be queries here: queries have weights, and "
+                "of items the bits alone are kept. Pass their features, as by "
+                "kneighbors(X, exclude=[[id]]) if X has the features of the item of this "
+                "id; or ask by bits: set_params(query='bits'); or have the index keep "
+                "features: fit with n_rescored set, or load(path, features=...)."
+            )
+        return super()._item_queries(index, rows)
 
     def _check_rescoring(self, hasher):
         if self.n_rescored is not None and hasher.has_two_views:
@@ -360,23 +376,29 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
                 "n_rescored=None."
             )
 
-    def _nearest(self, fitted, X, n_neighbors, return_tied=False, among=None, exclude=None):
+    def _nearest(self, index, queries, n_neighbors, *, eligible=ALL_ROWS, with_ties=False):
         if self.n_rescored is None:
-            return super()._nearest(fitted, X, n_neighbors, return_tied, among, exclude)
-        self._check_rescoring(fitted.hasher)
-        if return_tied or X is None or fitted.features is None:
-            raise ValueError(
-                "n_rescored orders items by their features, for queries X, without ties. "
-                "Fit with n_rescored set, or load(path, features=...), or set it to None."
+            return super()._nearest(
+                index, queries, n_neighbors, eligible=eligible, with_ties=with_ties
             )
-        how = {"among": among, "exclude": exclude, "n_more": self.n_rescored}
-        _, candidates, _ = super()._nearest(fitted, X, n_neighbors, **how)
-        rows = feature_rows(X), fitted.features, fitted.indices_of(candidates)
-        n_neighbors = self.n_neighbors if n_neighbors is None else n_neighbors
-        how = {"metric": self.rescore_metric, "n_neighbors": n_neighbors}
-        distances, indices = rescore(*rows, **how)
-        known = fitted.numbers
-        return distances, indices if known is None else known.searchsorted(indices), []
+        self._check_rescoring(index.hasher)
+        if with_ties or index.features is None:
+            raise ValueError(
+                "n_rescored orders items by their features, without ties. Fit with "
+                "n_rescored set, or load(path, features=...), or set it to None."
+            )
+        n_candidates = max(n_neighbors, self.n_rescored)
+        near = super()._nearest(index, queries, n_candidates, eligible=eligible)
+        distances, indices = rescore(
+            feature_rows(queries.X),
+            index.features,
+            near.split(index.indices_of(near.rows)),
+            metric=self.rescore_metric,
+            n_neighbors=n_neighbors,
+        )
+        rows = index.find_indices(np.concatenate(list(indices)))
+        counts = np.minimum(near.counts, n_neighbors)
+        return Nearest(counts, rows, np.concatenate(list(distances)), [])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -6,14 +6,15 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from .._arrays import check_ids
+from .._arrays import read_ids
 from ..affinity import resolve_affinity
 from ..codes import PackedCodes
 from ..codes._factors import Terms
 from ..codes._scores import columns_of, fixed, word_size
-from ._read import Columns, is_mask
+from ._filters import read_items, refuse_numbers_of_all_items
+from ._ids import Ids
+from ._read import Columns
 
-_CODEC = "utf-8", "surrogatepass"
 _LEAST_ITEMS = 2**18  # from which on lookup pays
 _LEAST_QUERIES = 100  # within a radius that have been asked, before tables are made
 _CODES_PER_LOOK = 64  # that are scanned while one code is looked up
@@ -69,7 +70,11 @@ class Targets(NamedTuple):
         is_numbered = self.affinity is not None and self.affinity.by_number
         if (y is None) != (self.values is None) and not is_numbered:
             known = "without y" if self.values is None else "with y"
-            raise ValueError(f"The first items were added {known}, so must the others be.")
+            remedy = "y=None" if self.values is None else "y, targets of the new items"
+            raise ValueError(
+                f"The first items were added {known}, so must the others be. Pass "
+                f"{remedy}, or call fit with all items."
+            )
         if self.affinity is None:
             return self
         _, new = Targets.of(self.affinity, y, n_new, self.values.shape[0])
@@ -80,7 +85,64 @@ class Targets(NamedTuple):
             )
         return self._replace(values=_concatenate(self.values, new))
 
-    def vote(self, indices, answers, n_places):
+    def ballots(self, indices):
+        """What the items of these indices vote for.
+
+        Parameters
+        ----------
+        indices : ndarray of shape (n_items,)
+            Indices of the rows.
+
+        Returns
+        -------
+        ballots : Ballots
+            Of the rows.
+
+        Raises
+        ------
+        ValueError
+            If targets name no classes, or no item has one.
+        """
+        found = None if self.affinity is None else self.affinity.memberships(self.values)
+        if found is None:
+            given = "none" if self.affinity is None else type(self.affinity.given).__name__
+            raise ValueError(
+                f"predict needs y of labels or label indicators in fit, got {given}. Pass "
+                "what neighbors are to vote for: fit(X, y)."
+            )
+        classes, memberships = found
+        by_row, voters = memberships.astype(np.int64)[indices], None
+        if classes is not None and by_row.nnz < by_row.shape[0]:
+            voters = np.flatnonzero(np.diff(by_row.indptr))
+            if not len(voters):
+                raise ValueError(
+                    "predict needs items that count, and all that are in the database have "
+                    "the label that the affinity ignores. Add items with other labels."
+                )
+        return Ballots(classes, by_row, voters)
+
+
+class Ballots(NamedTuple):
+    """Classes that items vote for.
+
+    Parameters
+    ----------
+    classes : ndarray of shape (n_classes,) or None
+        Labels of the classes; None if items carry several labels.
+
+    memberships : CSR of shape (n_items, n_classes) of int64
+        A 1 for the class of an item, or for each of its labels.
+
+    voters : ndarray of shape (n_voters,), dtype int64, or None
+        Rows of the items that count, ascending. An item counts if it has a class, and in
+        any case if items carry several labels. None: all do.
+    """
+
+    classes: np.ndarray | None
+    memberships: sp.csr_array
+    voters: np.ndarray | None
+
+    def count(self, blocks, n_places):
         """Let the nearest items decide, those that are tied for the last places fairly.
 
         When the last of k places falls into a tie, each of the tied items has the same
@@ -90,11 +152,8 @@ class Targets(NamedTuple):
 
         Parameters
         ----------
-        indices : ndarray of shape (n_items,)
-            Indices of the rows.
-
-        answers : iterable
-            What `answers` generates, of whole ties.
+        blocks : iterable of Answers
+            What is nearest to blocks of queries, in whole ties.
 
         n_places : int
             Number of neighbors that vote.
@@ -102,126 +161,23 @@ class Targets(NamedTuple):
         Returns
         -------
         elected : ndarray of shape (n_queries,) or (n_queries, n_labels)
-            The class with most votes, the first of several. Where items carry several
-            labels: 1 for each label that more than half of the places vote for, else 0.
+            The class with most votes, the first of several. If items carry several labels:
+            1 for each label that more than half of the places vote for, else 0.
         """
-        found = None if self.affinity is None else self.affinity.memberships(self.values)
-        if found is None:
-            given = "none" if self.affinity is None else type(self.affinity.given).__name__
-            raise ValueError(
-                f"predict needs y of labels or label indicators in fit, got {given}."
-            )
-        # A 1 for the class of an item, or for each of its labels: then there are no classes
-        classes, memberships = found
-        by_row, elected = memberships.astype(np.int64)[indices], []
-        for counts, rows, distances in answers:
+        elected = []
+        for counts, rows, distances in blocks:
             query = np.repeat(np.arange(len(counts)), counts)
             is_last = distances == distances[np.cumsum(counts) - 1][query]
             tied = np.bincount(query[is_last], minlength=len(counts))
             weights = np.where(is_last, (n_places - counts + tied)[query], tied[query])
-            shape = len(counts), by_row.shape[0]
-            votes = (sp.csr_array((weights, (query, rows)), shape=shape) @ by_row).toarray()
-            if classes is None:
+            shape = len(counts), self.memberships.shape[0]
+            votes = sp.csr_array((weights, (query, rows)), shape=shape) @ self.memberships
+            votes = votes.toarray()
+            if self.classes is None:
                 elected.append((2 * votes > n_places * tied[:, None]).astype(np.int64))
             else:
-                elected.append(classes[votes.argmax(axis=1)])
+                elected.append(self.classes[votes.argmax(axis=1)])
         return np.concatenate(elected)
-
-
-class Ids(NamedTuple):
-    """The id of each row, a string or an integer of 64 bits, and what finds the row.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_items,), dtype int64 or bytes
-        Ids of the rows. Strings are in UTF-8, where most take a quarter of NumPy's own
-        form.
-
-    order : ndarray of shape (n_items,), dtype int64
-        Rows in the ascending order of their ids. NumPy would copy all of another type for
-        each id that is looked up.
-    """
-
-    values: np.ndarray
-    order: np.ndarray
-
-    @classmethod
-    def of(cls, ids, n_items):
-        """Ids of the first items; None where none are given."""
-        if ids is None:
-            return None
-        ids = check_ids(ids, n_items)
-        return cls(_plain(ids[:0]), np.arange(0)).add(ids)
-
-    def add(self, ids):
-        """The ids, and those of more items, which `check_ids` has read."""
-        n_old = len(self.values)
-        values = np.concatenate((self.values, self._like_these(ids)))
-        old, new = np.split(values, [n_old])  # both as wide as the widest
-        order = np.argsort(new, kind="stable")
-        places = np.searchsorted(old, new[order], sorter=self.order)
-        order = np.insert(self.order, places, n_old + order)
-        is_again = values[order[1:]] == values[order[:-1]]
-        if is_again.any():
-            first = np.maximum(order[1:], order[:-1])[is_again].min()
-            raise ValueError(
-                f"ids must differ from each other and from those in the database, and "
-                f"{ids[first - n_old].item()!r} does not. Remove an item before you add "
-                "another by its id."
-            )
-        return Ids(values, order)
-
-    def keep(self, stays):
-        """The ids of some of the rows, by a mask, as these are counted then."""
-        rows = np.cumsum(stays) - 1
-        return Ids(self.values[stays], rows[self.order[stays[self.order]]])
-
-    def find(self, ids):
-        """Rows of ids, in no order, and those ids that are of no item."""
-        asked = np.sort(self._like_these(check_ids(ids)))  # sorted ones are found sooner
-        cut = asked.astype(self.values.dtype)  # else NumPy would widen a copy of all
-        places = np.searchsorted(self.values, cut, sorter=self.order)
-        rows = self.order[np.minimum(places, len(self.order) - 1)]
-        return rows, _as_given(asked[self.values[rows] != asked])
-
-    def of_rows(self, rows):
-        """Ids of rows."""
-        return _as_given(self.values[rows])
-
-    def is_sound(self, n_items):
-        """Whether files may have held it. A wrong order finds no ids, but no wrong ones."""
-        values, order = self
-        return (
-            values.shape == order.shape == (n_items,)
-            and (values.dtype == np.int64 or values.dtype.kind == "S")
-            and order.dtype == np.int64
-            and 0 <= order.min() <= order.max() < n_items
-        )
-
-    @property
-    def nbytes(self):
-        """Bytes of all that is kept."""
-        return self.values.nbytes + self.order.nbytes
-
-    def _like_these(self, ids):
-        """Ids in the form of the values, whose type they must have."""
-        plain = _plain(ids)
-        if plain.size and plain.dtype.kind != self.values.dtype.kind:
-            raise ValueError(
-                "ids must be of the type of those in the database, "
-                f"{'integers' if plain.dtype.kind == 'S' else 'strings'}."
-            )
-        return plain
-
-
-def _plain(ids):
-    """Integers as they are, and strings in UTF-8."""
-    return np.char.encode(ids, *_CODEC) if ids.dtype.kind == "U" else ids
-
-
-def _as_given(plain):
-    """Integers as they are, and strings of UTF-8."""
-    return np.char.decode(plain, *_CODEC) if plain.dtype.kind == "S" else plain
 
 
 NO_TARGETS = Targets()
@@ -300,7 +256,14 @@ class Index:
             )
         if (ids is None) != (self.ids is None):
             known = "without ids" if self.ids is None else "with ids"
-            raise ValueError(f"The first items were added {known}, so must the others be.")
+            remedy = "ids=None" if self.ids is None else "ids of the new items"
+            raise ValueError(
+                f"The first items were added {known}, so must the others be. Pass "
+                f"{remedy}, or call fit with all items."
+            )
+        if ids is not None:
+            ids = read_ids(ids, len(packed))
+            self._refuse_other_type(ids, "ids")
         n_indices, numbers = self.n_indices + len(packed), self.numbers
         if numbers is not None:
             numbers = np.concatenate((numbers, np.arange(self.n_indices, n_indices)))
@@ -311,13 +274,15 @@ class Index:
             n_indices=n_indices,
             numbers=None if numbers is None else _small(numbers, n_indices),
             targets=self.targets.append(y, len(packed)),
-            ids=None if ids is None else self.ids.add(check_ids(ids, len(packed))),
+            ids=None if ids is None else self.ids.add(ids),
             features=None if self.features is None else self.features.append(X),
         )
 
     def remove(self, indices):
         """The index without the items of these indices or ids."""
-        rows = self.rows_of(indices, "indices")
+        items = read_items(indices, "indices")
+        refuse_numbers_of_all_items(items, self, "indices")
+        rows = np.unique(self.rows_of(items, "indices"))
         if not rows.size:
             return self
         if rows.size == self.n_items:
@@ -332,44 +297,75 @@ class Index:
             ids=None if self.ids is None else self.ids.keep(stays),
         )
 
-    def rows_of(self, indices, name):
-        """Rows of items, ascending, each once; errors call what is given `name`.
+    def rows_of(self, items, name):
+        """Rows of items, in their order; errors call the items `name`.
 
-        Items are given by their ids where they have some, else by their indices.
+        Parameters
+        ----------
+        items : list of str, or ndarray of shape (n_items,) of int64
+            Ids where the items have some, else indices, as `read_ids` returns them.
+
+        name : str
+            Name of the argument.
+
+        Returns
+        -------
+        rows : ndarray of shape (n_items,), dtype int64
+            The rows.
+
+        Raises
+        ------
+        ValueError
+            If an item is not in the database, or ids are of another type.
         """
-        given = np.atleast_1d(indices)
-        if is_mask(given, self.n_indices):  # which `among` reads before
-            raise ValueError(
-                f"{name} must be indices or ids, got a mask. Those of a mask are "
-                "np.flatnonzero(mask), or ids_[mask]."
-            )
         if self.ids is not None:
-            known, (rows, missing) = "ids_", self.ids.find(indices)
-        else:
-            if given.size and isinstance(given.flat[0], str):
-                raise ValueError(
-                    f"{name} names ids, such as {given.flat[0]}, but the index has none. "
-                    "Give it some, as fit(X, ids=ids), or pass indices as in `indices_`."
-                )
-            if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
-                raise ValueError(
-                    f"{name} must be integers of one dimension, or for `among` a mask of "
-                    f"bool, got {given.dtype} of shape {given.shape}. Pass indices as in "
-                    "`indices_`. Those of a mask are np.flatnonzero(mask)."
-                )
-            known = "indices_"
-            rows = given = given.astype(np.int64)
-            is_here = (given >= 0) & (given < self.n_indices)
-            if self.numbers is not None:
-                rows = np.searchsorted(self.numbers, given)
-                is_here &= self.numbers[np.minimum(rows, self.n_items - 1)] == given
-            missing = given[~is_here]
-        if missing.size:
+            self._refuse_other_type(items, name)
+        elif isinstance(items, list) and items:
             raise ValueError(
-                f"{name} contains {missing[:5].tolist()}, which are not in the database. "
-                f"Pass what is in `{known}`. A mask of `among` may name removed items, too."
+                f"{name} names ids, such as {items[0]}, but the index has none. "
+                "Give it some, as fit(X, ids=ids), or pass indices as in `indices_`."
             )
-        return np.unique(rows)
+        rows = self.find(items)
+        missing = np.flatnonzero(rows < 0)
+        if missing.size:
+            unknown = dict.fromkeys(items[place] for place in missing.tolist())
+            first = np.array(list(unknown)[:5]).tolist()
+            known = "indices_" if self.ids is None else "ids_"
+            raise ValueError(
+                f"{name} contains {first}, which are not in the database; of {len(items)} "
+                f"items {missing.size} are not. Pass what is in `{known}`. A mask of "
+                "`among` or `exclude` may name removed items, too."
+            )
+        return rows
+
+    def find(self, items):
+        """Row of each item, known by its id or index, and -1 if it is not there."""
+        if self.ids is not None:
+            return self.ids.find(items)
+        return self.find_indices(np.asarray(items, dtype=np.int64))
+
+    def find_indices(self, indices):
+        """Row of each index, and -1 if no item of the database has it."""
+        is_here = (indices >= 0) & (indices < self.n_indices)
+        rows = indices
+        if self.numbers is not None:
+            rows = np.minimum(np.searchsorted(self.numbers, indices), self.n_items - 1)
+            is_here &= self.numbers[rows] == indices
+        return np.where(is_here, rows, -1)
+
+    def _refuse_other_type(self, ids, name):
+        """Raise ValueError if ids are not of the type of those of the items."""
+        noun = "strings" if isinstance(ids, list) else "integers"
+        if not len(ids) or noun == self.ids.noun:
+            return
+        first = np.array(ids[:1]).tolist()[0]
+        of_item = self.ids.of_rows(np.zeros(1, dtype=np.int64)).item()
+        maker = "int" if self.ids.noun == "integers" else "str"
+        raise ValueError(
+            f"{name} holds {noun}, such as {first!r}, and the ids of the database are "
+            f"{self.ids.noun}, such as {of_item!r}: none can be equal. Make them of one "
+            f"type, as by [{maker}(i) for i in {name}]."
+        )
 
     def buckets_within(self, radius, n_queries):
         """Buckets that hold what is within a radius, or None where a scan takes less time.
@@ -431,11 +427,16 @@ class Index:
         """Ids of rows; their indices where items have no ids."""
         return self.indices_of(rows) if self.ids is None else self.ids.of_rows(rows)
 
+    def bits_of(self, rows):
+        """Packed bytes of the codes of rows."""
+        return np.ascontiguousarray(self.words[:, rows].T).view(np.uint8)
+
     @property
     def codes(self):
         """Packed codes of the items, in the order of their indices."""
-        data = np.ascontiguousarray(self.words.T).view(np.uint8)
-        return PackedCodes._of(data, self.columns.n_bits, "little", self.terms)
+        return PackedCodes._of(
+            self.bits_of(slice(None)), self.columns.n_bits, "little", self.terms
+        )
 
     def __str__(self):
         each = self.nbytes / self.n_items

@@ -9,6 +9,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._arrays import refuse_unlike_labels
 from .._compat import HasMethods, StrOptions, routing_enabled, with_callbacks
 from .._hashers import QUERIES, FittedHasher
 from .._parameters import KW_ONLY, parameters
@@ -158,6 +159,8 @@ class ItemRanker(RoutesToHasher, BaseEstimator):
                 "hasher must be one of two views, with a method `transform_query`, or a "
                 f"Pipeline that ends in one, got {self.hasher!r}."
             )
+        refuse_unlike_labels(X, y, ("X", "y"))
+        refuse_unlike_labels(self.X_items, self.y_items, ("X_items", "y_items"))
         judgments = self._judgments(y)
         if judgments is None:
             y_items, queries = self.y_items, {"X_query": X, "y_query": y}
@@ -232,6 +235,10 @@ class ItemRanker(RoutesToHasher, BaseEstimator):
             Mean of the measure over the queries that have something relevant; NaN, with a
             warning, if none has.
         """
+        refuse_unlike_labels(X, y, ("X", "y"))
+        refuse_unlike_labels(X, sample_weight, ("X", "sample_weight"))
+        refuse_unlike_labels(X, groups, ("X", "groups"))
+        refuse_unlike_labels(self.X_items, self.groups_items, ("X_items", "groups_items"))
         index, judgments = self._ask(X), self._judgments(y)
         groups = {"groups_query": groups, "groups_database": self.groups_items}
         y = y if judgments is None else judgments

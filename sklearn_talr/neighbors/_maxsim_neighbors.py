@@ -1,5 +1,6 @@
 """The index of documents that are sets of tokens, asked by sets of tokens."""
 
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, replace
 from numbers import Integral
 
@@ -206,7 +207,7 @@ class MaxSimNeighbors(WithHasher, FittedAtOnce):
 
         Parameters
         ----------
-        groups : array-like of shape (n_removed,)
+        groups : array-like of shape (n_removed,), or a set
             Labels of the documents. Tokens that are added under such a label later on make
             a document in the same place.
 
@@ -366,11 +367,12 @@ class Documents:
 
     def remove(self, groups):
         """The documents without those of these labels; the others stay where they are."""
-        groups = np.atleast_1d(np.asarray(groups))
+        groups = _read_labels(groups, self.labels)
         missing = groups[~np.isin(groups, self.labels[self.tokens.present])]
         if missing.size:
             raise ValueError(
-                f"groups contains {missing[:5].tolist()}, which are not in the database."
+                f"groups contains {missing[:5].tolist()}, which are not in the database. "
+                "Pass labels of groups_[indices_]."
             )
         removed = np.isin(self.labels, groups)[self.numbers]
         if removed.all():
@@ -426,6 +428,29 @@ def _stored(codes, by_bits):
     """Packed codes, which have neither factors nor lengths if queries are bits."""
     packed = as_packed(codes)
     return PackedCodes._of(packed.data, packed.n_bits) if by_bits else packed
+
+
+def _read_labels(groups, labels):
+    """Labels of documents as an array, whose type must be that of the other labels."""
+    if isinstance(groups, Mapping):
+        raise ValueError("groups must be a list of labels, got a dict: pass list(groups).")
+    groups = np.atleast_1d(np.asarray(list(groups) if isinstance(groups, Set) else groups))
+    if groups.ndim > 1:
+        raise ValueError(
+            f"groups must be labels of one dimension, got an array of shape {groups.shape}."
+        )
+    if groups.dtype == bool and labels.dtype != bool:
+        raise ValueError(
+            "groups must be labels of documents, got a mask. Those of a mask are "
+            "groups_[mask]."
+        )
+    if groups.size and _type_of_labels(groups) != _type_of_labels(labels):
+        raise ValueError(
+            f"groups holds labels of {groups.dtype}, such as {groups.tolist()[0]!r}, and "
+            f"those of the database are of {labels.dtype}, such as {labels.tolist()[0]!r}: "
+            "none can be equal. Make them of one type, as by [str(i) for i in groups]."
+        )
+    return groups
 
 
 def _type_of_labels(labels):

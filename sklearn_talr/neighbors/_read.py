@@ -1,12 +1,10 @@
 """What comes in: codes, weights, numbers and allow-lists, checked."""
 
-from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 
@@ -103,9 +101,8 @@ def read_codes(X, index, owner=None):
 
 
 def read_bits(X, index):
-    """Packed bytes of codes of queries, which are checked; None means the items."""
-    packed = index.codes if X is None else read_codes(X, index)[0]
-    return packed.data
+    """Packed bytes of codes of queries, which are checked."""
+    return read_codes(X, index)[0].data
 
 
 def read_weights(X, columns):
@@ -124,11 +121,6 @@ def read_weights(X, columns):
     weights : ndarray of shape (n_queries, n_weights), dtype float32
         The weights.
     """
-    if X is None:
-        raise ValueError(
-            "X is needed: the items are known by their bits alone, and queries have "
-            "weights."
-        )
     n_bits, (*_, n_weights) = columns.n_bits, np.shape(X) or (0,)
     if n_weights != n_bits:
         columns = Columns(n_weights, owner=columns.owner)
@@ -170,123 +162,3 @@ def check_number(value, name, kind=Integral, least=0, most=None):
     if most is not None and value > most:
         raise ValueError(f"{name}={value} is more than the {most} items to be found.")
     return int(value) if kind is Integral else float(value)
-
-
-def read_among(among, index, n_queries, name="among"):
-    """Check an allow-list, or another list of items, which errors call `name`.
-
-    Parameters
-    ----------
-    among : array-like, sparse matrix or sequence of array-likes
-        Ids, indices where there are none, or a mask, for all queries or for each. None
-        allows all.
-
-    index : Index
-        The items.
-
-    n_queries : int
-        Number of queries.
-
-    Returns
-    -------
-    allowed : ndarray of int64, or list of as many such arrays as there are queries
-        Rows that may be found, ascending. None if all may.
-    """
-    if among is None:
-        return None
-    if isinstance(among, str | bytes | Mapping) or not isinstance(among, Iterable):
-        raise ValueError(
-            f"{name} must be a list of indices or ids, or a mask of bool, got "
-            f"{type(among).__name__}. For one item write [item], and of a dict of bool "
-            "[item for item, allowed in among.items() if allowed]."
-        )
-    n_items, labels = index.n_indices, None
-    shapes = (n_items,), (n_queries, n_items)
-    wrong_mask = (
-        f"{name} is a mask of shape {{}}. Masks have an entry for each item given so far: "
-        f"shape {shapes[0]}, or {shapes[1]} with a row for each query."
-    )
-    if sp.issparse(among):
-        if among.shape != shapes[1]:
-            raise ValueError(wrong_mask.format(among.shape))
-        masks = sp.csr_array(among.astype(bool))
-        masks = masks if index.numbers is None else masks[:, index.numbers]
-        masks.sum_duplicates()
-        masks.eliminate_zeros()
-        return np.split(masks.indices.astype(np.int64), masks.indptr[1:-1])
-    if hasattr(among, "iloc"):
-        labels = np.asarray(among.index if among.ndim == 1 else among.columns)
-    is_array = hasattr(among, "__array__")  # of a table rows are meant, not its columns
-    values = np.asarray(as_numpy(among, name)) if is_array else list(among)
-    if is_array and values.dtype == object:
-        values = values.tolist()
-
-    def read(values):
-        values = np.asarray(values)
-        if not is_mask(values, n_items):
-            return index.rows_of(values, name)
-        if values.shape != shapes[0]:
-            raise ValueError(wrong_mask.format(values.shape))
-        names = np.arange(n_items) if index.ids is None else index.named(slice(None))
-        is_reordered = labels is not None and not np.array_equal(labels, names)
-        if is_reordered and set(labels.tolist()) == set(names.tolist()):
-            raise ValueError(
-                f"{name} is a mask whose labels are the items in another order than that "
-                "of the index. Put it into the order of `ids_`, or `indices_` without ids, "
-                f"as by reindex, or pass {name}.to_numpy() if labels mean nothing."
-            )
-        return np.flatnonzero(values if index.numbers is None else values[index.numbers])
-
-    if len(values) == 0 or np.ndim(values[0]) != 1:
-        return read(values)
-    if len(values) != n_queries:
-        raise ValueError(
-            f"{name} has {len(values)} lists for {n_queries} queries. Pass a list or mask "
-            "for each query, or one array of indices or mask for all."
-        )
-    return [*map(read, values)]
-
-
-def is_mask(values, n_items):
-    """Whether an array is a mask: bool, or as many 0 and 1 as items, with repeats."""
-    if values.dtype.kind not in "iu" or values.shape != (n_items,):
-        return values.dtype == bool
-    return values.min() >= 0 and values.max() <= 1 and len(np.unique(values)) < n_items
-
-
-def read_left_out(exclude, index, n_queries, is_own):
-    """Rows that queries must not find, a CSR of shape (n_queries, n_items), or None.
-
-    `exclude` is as `among`, and names what is left out; `is_own`: queries are the items,
-    which do not find themselves.
-    """
-    shape, left_out = (n_queries, index.n_items), None
-    if exclude is not None:
-        rows = read_among(exclude, index, n_queries, "exclude")
-        rows = rows if isinstance(rows, list) else [rows] * n_queries
-        ends = np.cumsum([0, *map(len, rows)])
-        ones = np.ones(ends[-1], dtype=np.int64)
-        left_out = sp.csr_array((ones, np.concatenate(rows), ends), shape=shape)
-    if is_own:
-        own = sp.eye_array(*shape, dtype=np.int64, format="csr")
-        left_out = own if left_out is None else sp.csr_array(own.maximum(left_out))
-    return left_out
-
-
-def check_enough(allowed, left_out, n_items, n_neighbors):
-    """The least number of items that a query may find, which must be those asked for."""
-    if isinstance(allowed, list):
-        counts = np.array([len(rows) for rows in allowed])
-    else:
-        is_there = np.zeros(n_items, dtype=np.int64)
-        is_there[... if allowed is None else allowed] = 1
-        counts = np.full(1, is_there.sum())
-        counts = counts if left_out is None else counts - left_out @ is_there
-    if counts.min() < n_neighbors:
-        query = int(counts.argmin())
-        what = "exclude leaves" if allowed is None else "among allows"
-        raise ValueError(
-            f"{what} {counts[query]} items for query {query}, fewer than "
-            f"n_neighbors={n_neighbors}. Allow more items, or ask for fewer neighbors."
-        )
-    return int(counts.min())

@@ -1,5 +1,6 @@
 """The second stage of a search: candidates in the order of their features."""
 
+from collections.abc import Mapping, Set
 from numbers import Integral
 
 import numpy as np
@@ -14,7 +15,6 @@ from .._types import Any, Array, ArrayLike, Count, Literal
 
 @validated(
     X_query=["array-like"],
-    candidates=["array-like"],
     n_neighbors=[Interval(Integral, 1, None, closed="left"), None],
 )
 @one_thread()
@@ -43,7 +43,7 @@ def rescore(
 
     candidates : array of shape (n_queries, n_candidates) of int, or of n_queries arrays
         Indices of the candidates of each query, as `kneighbors` or
-        `radius_neighbors` return them.
+        `radius_neighbors` return them; lists and sets, too.
 
     metric : {"euclidean", "inner_product"}, default="euclidean"
         Distances, the smallest first, or products, the largest first.
@@ -63,7 +63,8 @@ def rescore(
     Raises
     ------
     ValueError
-        If shapes differ, a candidate has no row, or its row is not finite.
+        If shapes differ, a candidate has no row, or its row is not finite, or candidates
+        may be flags of all rows.
 
     Examples
     --------
@@ -104,25 +105,14 @@ def rescore(
             f"{X_query.dtype} and {X_database.dtype}."
         )
     dtype = np.result_type(X_query.dtype, X_database.dtype, np.float32)
-    if hasattr(candidates, "__array__"):  # of a table rows are meant, not its columns
-        candidates = np.asarray(candidates)
-    candidates = [np.asarray(rows) for rows in candidates]
+    candidates = _read_candidates(candidates)
     if len(candidates) != len(X_query):
         raise ValueError(
             f"candidates must hold one row for each of {len(X_query)} queries, got "
             f"{len(candidates)}."
         )
     for rows in candidates:
-        if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
-            raise ValueError(
-                "candidates must be integer indices, one row for each query, got a row of "
-                f"{rows.dtype} of shape {rows.shape}."
-            )
-        if rows.size and not 0 <= rows.min() <= rows.max() < len(X_database):
-            raise ValueError(
-                f"candidates must be rows of X_database, from 0 to {len(X_database) - 1}, "
-                f"got {rows.min()} to {rows.max()}."
-            )
+        _check_candidates(rows, len(X_database))
     values, indices = [], []
     for query, rows in zip(X_query.astype(dtype, copy=False), candidates):
         rows = np.sort(rows.astype(np.int64))  # in the order that a disk likes
@@ -144,6 +134,46 @@ def rescore(
     if len({len(rows) for rows in indices}) == 1:
         return np.stack(values), np.stack(indices)
     return ragged(values), ragged(indices)
+
+
+def _read_candidates(candidates):
+    """Candidates as a list of arrays, one for each query."""
+    if isinstance(candidates, Mapping) or sp.issparse(candidates):
+        raise ValueError(
+            "candidates must be an array of indices or a list of arrays, a row for each "
+            f"query, got {type(candidates).__name__}. Those of a sparse mask are "
+            "np.split(mask.indices, mask.indptr[1:-1]), if it is CSR."
+        )
+    if hasattr(candidates, "__array__"):  # of a table rows are meant, not its columns
+        candidates = np.asarray(candidates)
+    return [np.asarray(list(c) if isinstance(c, Set) else c) for c in candidates]
+
+
+def _check_candidates(rows, n_rows):
+    """Raise ValueError unless candidates of a query are rows of the database."""
+    if rows.dtype == bool:
+        raise ValueError(
+            "candidates must be integer indices, one row for each query, got a mask. Those "
+            "of a mask are [np.flatnonzero(row) for row in mask]."
+        )
+    if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
+        raise ValueError(
+            "candidates must be integer indices, one row for each query, got a row of "
+            f"{rows.dtype} of shape {rows.shape}."
+        )
+    if rows.size and not 0 <= rows.min() <= rows.max() < n_rows:
+        raise ValueError(
+            f"candidates must be rows of X_database, from 0 to {n_rows - 1}, got "
+            f"{rows.min()} to {rows.max()}. What fills up rows, as the -1 of faiss, is "
+            "dropped by [row[row >= 0] for row in candidates]."
+        )
+    if rows.size == n_rows and len(np.unique(rows)) < n_rows:
+        raise ValueError(
+            f"candidates has a row of {n_rows} integers, as many as X_database has rows, "
+            "and some repeat, which has two readings: a flag or count of each row, or "
+            "indices. Write [np.flatnonzero(row) for row in candidates] for those that "
+            "have some, and [np.unique(row) for row in candidates] for indices."
+        )
 
 
 def feature_rows(X):
@@ -180,6 +210,11 @@ class StackedRows:
         bounds = np.searchsorted(rows, self._starts)
         chosen = zip(self._parts, self._starts, bounds, bounds[1:])
         return np.concatenate([part[rows[a:b] - start] for part, start, a, b in chosen])
+
+    def at(self, rows):
+        """Rows by their numbers, in any order, as often as they are named."""
+        ascending, places = np.unique(rows, return_inverse=True)
+        return self[ascending][places]
 
     def append(self, part):
         """The same rows, and those of one more array."""

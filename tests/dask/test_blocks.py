@@ -388,3 +388,15 @@ def test_targets_that_do_not_fit_are_refused():
             hamming_histogram(BITS, codes, "auto", y_query, y_database)
     with pytest.raises(ValueError, match="codes must hold zeros and ones"):
         hamming_histogram(BITS + 1, bits, "auto", LABELS, LABELS)
+
+
+def test_blocks_whose_rows_cannot_be_counted_are_refused():
+    named = HammingNeighbors().fit(BITS, ids=[f"{i}" for i in range(N)])
+    numbered = HammingNeighbors().fit(BITS, ids=range(100, 100 + N))
+    for neighbors in (named, numbered, HammingNeighbors().fit(BITS).remove([0])):
+        for ask in (kneighbors, radius_neighbors):
+            with pytest.raises(ValueError, match="have ids, or that has lost some"):
+                ask(BITS, [dask.delayed(neighbors)])
+    for ask in (kneighbors, radius_neighbors):
+        with pytest.raises(ValueError, match=r"queries is None.*Pass their codes"):
+            ask(None, index(HammingNeighbors(), in_blocks(BITS, (30, 30))))

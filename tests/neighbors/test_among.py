@@ -26,23 +26,40 @@ class Columns(list):
 
 
 pytestmark = pytest.mark.filterwarnings(f"ignore:{ONE_CODE}")
-SHARED = ["indices", "mask", "integers", "list", "series"]
-EACH = ["lists", "masks", "csr", "frame", "nullable", "columns", "rows"]
-FORMS = {
-    "indices": lambda allowed, masks: np.repeat(np.flatnonzero(allowed[0]), 2)[::-1],
+
+FORMS_FOR_ALL = {
+    "indices": lambda allowed, masks: np.flatnonzero(allowed[0])[::-1],
     "mask": lambda allowed, masks: masks[0],
+    "list of bool": lambda allowed, masks: masks[0].tolist(),
+    "Series of bool": lambda allowed, masks: pd.Series(masks[0], dtype="boolean"),
+    "set": lambda allowed, masks: set(np.flatnonzero(allowed[0]).tolist()),
+    "tuple": lambda allowed, masks: tuple(np.flatnonzero(allowed[0]).tolist()),
+    "Series": lambda allowed, masks: pd.Series(np.flatnonzero(allowed[0]), dtype="Int64"),
+    "keys": lambda allowed, masks: dict.fromkeys(
+        np.flatnonzero(allowed[0]).tolist()
+    ).keys(),
+}
+FORMS_FOR_EACH = {
     "lists": lambda allowed, masks: [np.flatnonzero(row)[::-1] for row in allowed],
     "masks": lambda allowed, masks: masks,
     "csr": lambda allowed, masks: sp.csr_array(masks),
-    # What says the same in other types
-    "integers": lambda allowed, masks: masks[0].astype(np.uint8),
-    "list": lambda allowed, masks: masks[0].astype(int).tolist(),
-    "series": lambda allowed, masks: pd.Series(masks[0], dtype="boolean"),
+    "coo of ratings": lambda allowed, masks: sp.coo_matrix(masks * 2.5),
+    "lil": lambda allowed, masks: sp.lil_array(masks),
     "frame": lambda allowed, masks: pd.DataFrame(masks),
     "nullable": lambda allowed, masks: pd.DataFrame(masks).astype("boolean"),
     "columns": lambda allowed, masks: Columns(masks),
-    "rows": lambda allowed, masks: masks.astype(int),
+    "lists of bool": lambda allowed, masks: masks.tolist(),
+    "sets": lambda allowed, masks: [set(np.flatnonzero(row).tolist()) for row in allowed],
+    "Series of lists": lambda allowed, masks: pd.Series(
+        [np.flatnonzero(row).tolist() for row in allowed]
+    ),
+    "generator": lambda allowed, masks: (np.flatnonzero(row) for row in allowed),
+    "lists and masks": lambda allowed, masks: [
+        mask if place % 2 else frozenset(np.flatnonzero(row).tolist())
+        for place, (row, mask) in enumerate(zip(allowed, masks))
+    ],
 }
+FORMS = FORMS_FOR_ALL | FORMS_FOR_EACH
 
 
 def slow_distances(queries, database):
@@ -74,10 +91,11 @@ def tasks(draw, word_sizes=(1, 4, 8)):
     if draw(st.booleans()):
         is_there[rng.choice(n_items, n_items // 4, replace=False)] = False
         neighbors.remove(np.flatnonzero(~is_there))
-    form = draw(st.sampled_from(SHARED + EACH))
+    form = draw(st.sampled_from(sorted(FORMS)))
     share = draw(st.sampled_from([0.02, 0.3, 0.6, 0.95]))
-    shares = share if form in SHARED else share * rng.choice([0.05, 1], (n_queries, 1))
-    masks = rng.random((1 if form in SHARED else n_queries, n_items)) < shares
+    is_for_all = form in FORMS_FOR_ALL
+    shares = share if is_for_all else share * rng.choice([0.05, 1], (n_queries, 1))
+    masks = rng.random((1 if is_for_all else n_queries, n_items)) < shares
     masks = np.broadcast_to(masks, (n_queries, n_items))
     allowed = masks & is_there
     return neighbors, database, queries, allowed, FORMS[form](allowed, masks)
@@ -157,6 +175,10 @@ def test_candidates_are_allowed_items(n_candidates, word_size):
         assert_array_equal(found, order_of(every)[:, :3])
 
 
+COUNTS = "two readings: a number of each item, such as its stock, or ids.*> 0.*np.unique"
+TABLE = r"a table of .* two readings: ratings, counts or flags.*among > 0.*list\(among\)"
+
+
 class TestRefusals:
     neighbors = HammingNeighbors(2).fit(np.eye(5, dtype=np.uint8)).remove([1])
     queries = np.eye(5, dtype=np.uint8)[:3]
@@ -168,29 +190,75 @@ class TestRefusals:
             ([[0, 2], [2, 3], [3, 7]], r"among contains \[7\]"),
             ([-1, 2], r"among contains \[-1\]"),
             ([2], "among allows 1 items for query 0, fewer than n_neighbors=2"),
-            ([], "among allows 0 items"),
+            ([], "among allows 0 items.*allow_fewer=True"),
+            (set(), "among allows 0 items"),
             ([[0, 2], [3], [2, 4]], "among allows 1 items for query 1"),
             ([True, True, False, False, False], "among allows 1 items"),
             ([[0, 2], [2, 3]], "among has 2 lists for 3 queries"),
-            ([True, False], r"mask of shape \(2,\).* shape \(5,\), or \(3, 5\)"),
-            (np.ones((2, 5), dtype=bool), "among has 2 lists for 3 queries"),
-            (np.ones((3, 4), dtype=bool), r"mask of shape \(4,\).*, or \(3, 5\)"),
-            ([0, 0, 0, 0, 0], "among allows 0 items"),
+            (({0, 2}, {2, 3}), "among has 2 lists for 3 queries"),
+            ([True, False], r"mask of shape \(2,\).* shape \(5,\)"),
+            (np.ones((2, 5), dtype=bool), r"mask of shape \(2, 5\).*, or \(3, 5\)"),
+            (np.ones((3, 4), dtype=bool), r"mask of shape \(3, 4\).*, or \(3, 5\)"),
+            (np.ones((5, 3), dtype=bool), r"mask of shape \(5, 3\)"),
+            ([[True, False]] * 3, r"mask of shape \(2,\)"),
+            # Flags, counts and ratings in place of a mask
+            ([0, 0, 0, 0, 0], COUNTS),
+            (np.array([0, 3, 3, 0, 1]), COUNTS),
+            (pd.Series([0, 3, 3, 0, 1]), COUNTS),
+            (np.array([0, 1, 1, 0], dtype=np.uint8), COUNTS),  # of the items that are left
+            ([[0, 3, 3, 0, 1]] * 3, COUNTS),
+            (np.ones((3, 5), dtype=int), TABLE),
+            (np.ones((3, 5)), TABLE),
+            (np.array([[0, 2], [2, 3], [3, 4]]), TABLE),
+            (np.ones((3, 5), dtype=int).astype(object), TABLE),
+            (np.ones((1, 2, 3), dtype=int), TABLE),
+            (pd.DataFrame(np.ones((3, 5), dtype=int)), r"list\(np.asarray\(among\)\)"),
+            (pd.DataFrame([["a"], ["b"], ["c"]]), r"list\(np.asarray\(among\)\)"),
+            ([0.5, 2.0], r"two readings: ratings.*among\) > 0.*astype"),
+            (pd.Series([0, None, 2]), "missing values"),
+            (pd.Series([0, None, 2], dtype="Int64"), "missing values"),
+            # Pairs of a query and an item, and the places of a mask
+            (
+                [(0, 2), (1, 3), (2, 4)],
+                r"two readings: ids, .* pairs of a query and an item",
+            ),
+            (np.nonzero(np.eye(3, 5)), "two readings: ids, .* or rows and columns"),
+            (([0, 1, 2], [2, 3, 4]), "two readings: ids, .* or rows and columns"),
+            (np.array([0.5, 2.0]), r"two readings: ratings.*among\) > 0.*astype"),
+            ([[0, 2], None, [3, 4]], r"entry 1 is None. Write \[\]"),
+            ([[0, 2], float("nan"), [3, 4]], r"entry 1 is nan. Write \[\]"),
+            ([[0, 2], pd.NA, [3, 4]], r"entry 1 is <NA>. Write \[\]"),
+            ([[0, 2], 3, [3, 4]], r"entry 1 is 3. Write \[3\]"),
+            ([[0, 2], ["b"], [3, 4]], "among names ids, such as b, but the index has none"),
+            (np.array(2), r"got ndarray. For one item write \[item\]"),
+            ({0: [2], 1: [3]}, r"of a dict of lists .among\[query\] for query in queries"),
+            ([[0, 2], "b", [3, 4]], r"entry 1 is 'b'. Write \['b'\]"),
+            ([[0, 2], [None], [3, 4]], r"missing values.* write \[\]"),
+            ([[0, 2], [[3]], [3, 4]], "among must be all strings.*of type list"),
+            ([[0, 2], {3: 1}, [3, 4]], "entry 1 is a dict"),
+            ([[0, 2], np.eye(2), [3, 4]], "entry 1 is a ndarray of more than one"),
+            ([True, 3, 4], "entries of type bool, int"),
+            (np.array([2**63], dtype=np.uint64), "all integers of int64"),
+            # What is neither
             (2, r"got int. For one item write \[item\]"),
             ("02", "a mask of bool, got str"),
-            ({0: True, 2: False, 3: True}, "got dict.* if allowed"),
-            (pd.Series([True] * 5, index=[0, 1, 2, 4, 3]), "items in another order"),
-            (pd.DataFrame([[1] * 5] * 3).loc[:, ::-1], "items in another order"),
-            (pd.Series([True, None, False, True, True]), "a mask of bool, got object"),
+            ({0: True, 2: False, 3: True}, "got dict.*in among.items"),
+            (
+                pd.Series([True] * 5, index=[0, 1, 2, 4, 3]),
+                "items in another order than in",
+            ),
+            (pd.DataFrame([[True] * 5] * 3).loc[:, ::-1], "items in another order than in"),
+            (pd.Series([True, None, False, True, True]), "missing values.*fillna"),
             (sp.csr_array(np.eye(4)), r"mask of shape \(4, 4\)"),
-            ([0.5, 2.0], "among must be integers.*a mask of bool, got float64"),
             (["a", "b"], "among names ids, such as a, but the index has none"),
-            (np.ones((1, 2, 3), dtype=int), r"among must be integers .* \(1, 2, 3\)"),
         ],
     )
     def test_the_remedy_is_named(self, among, message):
         with pytest.raises(ValueError, match=message):
             self.neighbors.kneighbors(self.queries, among=among)
+        if "among allows" not in message:
+            with pytest.raises(ValueError, match=message.replace("among", "exclude")):
+                self.neighbors.radius_neighbors(self.queries, exclude=among)
 
     def test_stored_zeros_and_repeated_entries_of_a_sparse_mask(self):
         among = sp.csr_array(([0, 1.0, 1.0], [2, 3, 3], [0, 3]), shape=(1, 6))
@@ -201,16 +269,30 @@ class TestRefusals:
         named = HammingNeighbors(1).fit(np.eye(3), ids=["a", "b", "c"])
         mask = pd.DataFrame([[False, True, True]], columns=["a", "b", "c"])
         assert named.kneighbors(np.eye(3)[:1], among=mask)[1].tolist() == [["b"]]
-        with pytest.raises(ValueError, match="in another order than that of the index"):
+        with pytest.raises(ValueError, match="in another order than in the index"):
             named.kneighbors(np.eye(3)[:1], among=mask[["b", "a", "c"]])
 
+    def test_rows_of_queries_are_joined_by_their_labels(self):
+        queries = pd.DataFrame(np.eye(5)[:3], index=["u", "v", "w"])
+        lists = pd.Series([[0, 2], [2, 3], [3, 4]], index=["u", "v", "w"])
+        masks = pd.DataFrame(np.eye(3, 5) + np.eye(3, 5, 2) > 0, index=["u", "v", "w"])
+        index = HammingNeighbors(1).fit(np.eye(5))
+        for among in (lists, masks):
+            index.kneighbors(queries, among=among)
+            with pytest.raises(ValueError, match="among has the same labels in another"):
+                index.kneighbors(queries, among=among[::-1])
+
     @pytest.mark.parametrize("ids", [None, [7, 0, 1, 2, 3]])
-    def test_masks_remove_nothing(self, ids):
+    def test_masks_and_counts_remove_nothing(self, ids):
         neighbors = HammingNeighbors(1).fit(np.eye(5), ids=ids)
-        for mask in ([0, 1, 1, 0, 0], np.array([False, True, False, False, False])):
+        for mask in ([False, True, True, False, False], np.arange(5) == 1):
             with pytest.raises(ValueError, match=r"got a mask\. Those of a mask are"):
                 neighbors.remove(mask)
         for items in ({0: False}, pd.DataFrame({0: [2], 1: [3]})):
-            with pytest.raises(ValueError, match=r"indices must be integers|ids must be"):
+            with pytest.raises(ValueError, match=r"must be a list of ids|of one dimension"):
                 neighbors.remove(items)
+        for counts in ([0, 1, 1, 0, 0], np.array([2, 0, 0, 3, 0])):
+            with pytest.raises(ValueError, match=COUNTS):
+                neighbors.remove(counts)
         assert neighbors.n_items_ == 5
+        assert neighbors.remove({0, 3}).n_items_ == 3

@@ -61,8 +61,11 @@ def test_what_is_removed_is_not_found_and_nothing_else_changes(n_bits, kind, dat
         ([3], r"indices contains \[3\], which are not in the database"),
         ([-1], r"indices contains \[-1\]"),
         ([0], r"indices contains \[0\]"),  # already removed
-        ([[1]], "indices must be integers of one dimension"),
-        ([1.0], "indices must be integers of one dimension"),
+        ([[1]], "indices must be .* all integers of int64, got entries of type list"),
+        ([1.0], "indices holds floats, which have two readings"),
+        (np.array([1.0]), "two readings.*astype"),
+        ([1, None], "indices has missing values"),
+        (None, "indices has missing values"),
         (["a"], "indices names ids, such as a, but the index has none. Give it some"),
         ([False, True, False], "Those of a mask are np.flatnonzero"),
         ([1, 2], "indices would leave no item"),

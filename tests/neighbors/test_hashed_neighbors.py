@@ -250,8 +250,6 @@ class TestRescoring:
         with pytest.raises(ValueError, match="n_rescored"):
             index.kneighbors(X[:1], return_tied=True)
         with pytest.raises(ValueError, match="n_rescored"):
-            index.kneighbors()
-        with pytest.raises(ValueError, match="n_rescored"):
             HashedNeighbors(ITQ).fit(X[:100]).set_params(n_rescored=30).kneighbors(X[:1])
         with pytest.raises(ValueError, match="dense"):
             HashedNeighbors(ITQ, n_rescored=30).fit(sp.csr_array(X[:100]))

@@ -171,7 +171,7 @@ def change_array(name, function):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (change_header(version=6), "has version 6 of the format"),
+        (change_header(version=5), "has version 5 of the format"),
         (change_header(format="other"), "no folder that `save`"),
         (change_header(kind="Other"), "was saved by Other; load it by that class"),
         (change_header(n_bits=40), "save it anew"),
@@ -188,8 +188,8 @@ def change_array(name, function):
         (change_array("words", lambda words: words[:, :3]), "contradict"),
         (change_array("numbers", lambda numbers: numbers[::-1].copy()), "numbers"),
         (change_array("numbers", lambda numbers: numbers + 2), "numbers"),
-        (change_array("ids", lambda ids: ids.astype(float)), "ids"),
-        (change_array("order_of_ids", lambda order: order + 1), "ids"),
+        (change_array("ids_values", lambda ids: ids.astype(float)), "ids"),
+        (change_array("ids_order", lambda order: order + 1), "ids"),
         (change_array("given", lambda terms: terms * np.nan), "terms"),
         (change_array("given", lambda terms: terms.astype(float)), "terms"),
         (change_array("targets", lambda targets: targets[:4]), "contradict"),
@@ -207,6 +207,51 @@ def test_what_contradicts_itself_is_refused(change, message, path):
     for mmap in (False, True):
         with pytest.raises(ValueError, match=message):
             WeightedHammingNeighbors.load(path, mmap=mmap)
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("ids_octets", lambda octets: octets[:-1]),
+        ("ids_octets", lambda octets: octets.astype(np.int16)),
+        ("ids_offsets", lambda offsets: offsets[::-1].copy()),
+        ("ids_offsets", lambda offsets: offsets + 1),
+        ("ids_offsets", lambda offsets: offsets[:-1]),
+        ("ids_offsets", lambda offsets: offsets.astype(float)),
+        ("ids_slots", lambda slots: slots + 1),
+        ("ids_slots", lambda slots: slots - 1),
+        ("ids_slots", lambda slots: slots[:0]),
+    ],
+)
+def test_damaged_strings_are_refused(name, change, path):
+    index = HammingNeighbors().fit(np.eye(8), ids=[f"item {i}" for i in range(8)])
+    index.save(path)
+    change_array(name, change)(path)
+    header = json.loads((path / "index.json").read_text())
+    shape = np.load(data_of(path) / f"{name}.npy").shape
+    change_header(shapes=header["shapes"] | {name: list(shape)})(path)
+    for mmap in (False, True):
+        with pytest.raises(ValueError, match=r"contradict each other: ids\."):
+            HammingNeighbors.load(path, mmap=mmap)
+
+
+def test_a_wrong_table_of_ids_finds_no_wrong_ones(path):
+    names = [f"item {i}" for i in range(8)]
+    HammingNeighbors(1).fit(np.eye(8), ids=names).save(path)
+    change_array("ids_slots", lambda slots: np.zeros_like(slots))(path)
+    loaded = HammingNeighbors.load(path)
+    assert loaded.ids_.tolist() == names
+    assert loaded.kneighbors(np.eye(8)[3:4])[1].tolist() == [["item 3"]]
+    with pytest.raises(ValueError, match=r"indices contains \['item 3'\]"):
+        loaded.remove(["item 3"])
+
+
+@each_mmap
+def test_an_id_may_be_empty(mmap, path):
+    HammingNeighbors(1).fit([[0, 1]], ids=[""]).save(path)
+    loaded = HammingNeighbors.load(path, mmap=mmap)
+    assert loaded.partial_fit([[1, 1]], ids=["a"]).ids_.tolist() == ["", "a"]
+    assert loaded.remove([""]).ids_.tolist() == ["a"]
 
 
 def test_an_error_while_saving_leaves_the_old_folder(path, monkeypatch):

@@ -132,7 +132,7 @@ def test_documents_may_come_in_parts():
 def test_removed_documents_leave_their_places():
     index = MaxSimNeighbors(LSH).fit(X, groups=GROUPS)
     labels, gone = index.groups_, index.groups_[[3, 0, 11]]
-    index.remove(gone).remove([])
+    index.remove(set(gone.tolist())).remove([])
     assert_array_equal(index.groups_, labels)
     assert index.n_groups_ == len(labels) - 3
     assert not np.isin([3, 0, 11], index.indices_).any()
@@ -168,6 +168,11 @@ def test_a_pickle_finds_the_same():
         (lambda index: index.kneighbors(QUERIES * np.nan), "NaN"),
         (lambda index: index.remove([1000]), r"groups contains \[1000\]"),
         (lambda index: index.remove(index.groups_), "would leave no document"),
+        (lambda index: index.remove(index.groups_ < 3), "got a mask. Those of a mask are"),
+        (lambda index: index.remove([True]), "got a mask"),
+        (lambda index: index.remove({3: True}), "got a dict"),
+        (lambda index: index.remove([["3"]]), "labels of one dimension"),
+        (lambda index: index.remove(["3"]), "such as '3', and .* none can be equal"),
         (lambda index: index.partial_fit(X), "fit was given some and partial_fit no"),
         (lambda index: index.partial_fit(X, groups=["a"] * 400), "one type"),
         (lambda index: index.partial_fit(X, groups=[1]), "groups must name"),

@@ -97,3 +97,27 @@ def test_equal_rows_come_in_the_order_of_their_indices(metric, n_features):
         )
         assert_array_equal(indices, candidates)
         assert_array_equal(values, values[:, :1].repeat(n_rows, 1))
+
+
+def test_sets_of_candidates_are_lists_of_them():
+    rows = [[2, 0], [1], []]
+    found = rescore(X[:3], X, [set(row) for row in rows])
+    for mine, theirs in zip(found, rescore(X[:3], X, rows)):
+        assert [row.tolist() for row in mine] == [row.tolist() for row in theirs]
+
+
+@pytest.mark.parametrize(
+    ("candidates", "message"),
+    [
+        (X > 0, r"got a mask. Those of a mask are .*flatnonzero"),
+        (X.astype(int), r"two readings: a flag or count of each row.*flatnonzero.*unique"),
+        ((X > 0).tolist(), "got a mask"),
+        (sp.csr_array(X), "got csr_array. Those of a sparse mask"),
+        ({0: [1]}, "got dict"),
+        ([[0, -1], [1, 2], [2, 3], [3, 3]], r"dropped by .row\[row >= 0\]"),
+    ],
+)
+def test_masks_are_no_candidates(candidates, message):
+    with pytest.raises(ValueError, match=message):
+        rescore(X, X, candidates)
+    assert_array_equal(rescore(X, X, [[0], [1], [2], [3]])[1], np.arange(4)[:, None])

@@ -17,10 +17,11 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sklearn_talr import PrecomputedAffinity, TALRHasher
+from sklearn_talr.affinity import LabelAffinity
 from sklearn_talr.histogram import hamming_histogram
 from sklearn_talr.measures import AP, Success, parse_measure
 from sklearn_talr.metrics import tie_aware_average_precision_score
-from sklearn_talr.neighbors import HammingNeighbors
+from sklearn_talr.neighbors import HammingNeighbors, WeightedHammingNeighbors
 
 
 def votes_over_all_orders(row, labels, n_neighbors):
@@ -89,10 +90,19 @@ def test_score_by_known_affinities_of_queries_to_items():
     )
     neighbors = HammingNeighbors().fit(database)
     assert_allclose(neighbors.score(queries, affinities), expected, rtol=1e-14)
-    with pytest.raises(ValueError, match="y_true and y_score must have the same shape"):
+    with pytest.raises(
+        ValueError,
+        match=r"y has shape \(5, 19\), and the index was fitted without y.*\(5, 20\)",
+    ):
         neighbors.score(queries, affinities[:, :-1])
-    with pytest.raises(ValueError, match="y is needed"):
+    with pytest.raises(ValueError, match="y is None, and score must know what is relevant"):
         neighbors.score(queries, None)
+    for targets in ([0, 1, 1, 0, 0], np.array(["a"] * 5), sp.csr_array(affinities)):
+        with pytest.raises(ValueError, match=r"fitted without y.*fit\(X, y\)"):
+            neighbors.score(queries, targets)
+        weighted = WeightedHammingNeighbors().fit(database)
+        with pytest.raises(ValueError, match=r"fitted without y.*fit\(X, y\)"):
+            weighted.score(queries - 0.5, targets)
 
 
 def test_queries_without_anything_relevant_have_no_score():
@@ -192,3 +202,62 @@ def test_grid_search_ranks_the_training_database_for_held_out_queries(
             assert_allclose(score, expected, rtol=1e-12)
     assert search.best_params_ == {"hash__n_bits": 12}
     assert 0 < search.score(X[:50], y[:50]) <= 1
+
+
+# Items that do not count
+
+
+@may_have_one_code
+@settings(deadline=None, max_examples=60)
+@given(
+    kind=st.sampled_from(sorted(CODES)),
+    n_neighbors=st.integers(1, 5),
+    seed=st.integers(0, 999),
+    ignored=st.sampled_from([-1, 2, "?"]),
+    removes=st.booleans(),
+)
+def test_items_that_do_not_count_have_no_vote(kind, n_neighbors, seed, ignored, removes):
+    """The answer is that of an index without them, also where they are tied."""
+    queries, database = draw(kind, 6, 20, 4, seed)
+    rng = np.random.default_rng(seed)
+    y = rng.choice([0, 1, 2, 3], 20)
+    if ignored == "?":
+        y = np.array(["a", "b", "?", "c"])[y]
+    if ignored == -1:
+        y[y == 2] = -1
+    y[:n_neighbors] = y[y != ignored][0] if np.any(y != ignored) else 0
+    affinity = LabelAffinity(ignored=ignored)
+    index = HammingNeighbors(n_neighbors, affinity=affinity).fit(database, y)
+    counts = y != ignored
+    if removes:
+        index.remove(np.arange(15, 20))
+        counts[15:] = False
+    without = HammingNeighbors(n_neighbors).fit(database[counts], y[counts])
+    found = index.predict(queries)
+    assert_array_equal(found, without.predict(queries))
+    classes = np.unique(y[counts])
+    expected = [
+        classes[np.argmax(votes_over_all_orders(row, y[counts][:, None] == classes, n))]
+        for n in [n_neighbors]
+        for row in ranking(queries, database[counts])
+    ]
+    assert_array_equal(found, expected)
+    weights = 2.0 * queries - 1
+    weighted = WeightedHammingNeighbors(n_neighbors, affinity=affinity, n_candidates=7)
+    weighted.fit(database, y)
+    if removes:
+        weighted.remove(np.arange(15, 20))
+    assert_array_equal(weighted.predict(weights), expected)
+
+
+def test_places_are_those_of_items_that_count():
+    codes, affinity = [[0, 0], [0, 1], [1, 1]], LabelAffinity(ignored=-1)
+    index = HammingNeighbors(2, affinity=affinity).fit(codes, [-1, -1, 3])
+    with pytest.raises(ValueError, match="n_neighbors=2 is more than the 1 items"):
+        index.predict(codes)
+    assert index.set_params(n_neighbors=1).predict(codes).tolist() == [3, 3, 3]
+    with pytest.raises(ValueError, match=r"predict needs items that count.*ignores"):
+        index.fit(codes, [-1, -1, -1]).predict(codes)
+    # A sample of no label is an item like others, which votes for none.
+    indicators = HammingNeighbors(2).fit(codes, [[0, 0], [0, 0], [1, 0]])
+    assert indicators.predict([[0, 0]]).tolist() == [[0, 0]]

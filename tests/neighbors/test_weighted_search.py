@@ -157,7 +157,7 @@ class TestRefusals:
                 neighbors.kneighbors(queries)
 
     def test_items_are_no_queries(self):
-        with pytest.raises(ValueError, match="X is needed"):
+        with pytest.raises(ValueError, match="Pass X, the weights of the queries"):
             Weighted().fit(self.bits).kneighbors()
 
     def test_factors_have_no_radius(self):

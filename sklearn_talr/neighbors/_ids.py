@@ -1,0 +1,210 @@
+"""Ids of items: integers, or texts that lie side by side in one buffer."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._arrays import read_ids
+from ..codes._scores import fixed
+
+_CODEC = "utf-8", "surrogatepass"
+_SLOTS_PER_TEXT = 1.5  # of a new table: a lookup then compares two texts in the mean
+_LEAST_SLOTS_PER_TEXT = 1.25  # below which texts crowd, and the table is made anew
+
+
+class IntegerIds(NamedTuple):
+    """Ids that are integers, and what finds their rows.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_items,), dtype int64
+        Id of each row.
+
+    order : ndarray of shape (n_items,), dtype int64
+        Rows in the ascending order of their ids.
+    """
+
+    values: np.ndarray = np.empty(0, np.int64)
+    order: np.ndarray = np.empty(0, np.int64)
+
+    noun = "integers"
+
+    def __len__(self):
+        return len(self.values)
+
+    def add(self, ids):
+        """These ids, and those of more items."""
+        n_old = len(self.values)
+        ids = np.asarray(ids, dtype=np.int64)
+        values = np.concatenate((self.values, ids))
+        new_order = np.argsort(ids, kind="stable")
+        places = np.searchsorted(self.values, ids[new_order], sorter=self.order)
+        order = np.insert(self.order, places, n_old + new_order)
+        is_again = values[order[1:]] == values[order[:-1]]
+        if is_again.any():
+            row = np.maximum(order[1:], order[:-1])[is_again].min()
+            _refuse_repeat(values[row].item())
+        return IntegerIds(values, order)
+
+    def keep(self, stays):
+        """The ids of some of the rows, by a mask, as these are counted then."""
+        rows = np.cumsum(stays) - 1
+        return IntegerIds(self.values[stays], rows[self.order[stays[self.order]]])
+
+    def find(self, ids):
+        """Row of each id, -1 if no item has it."""
+        ids = np.asarray(ids, dtype=np.int64)
+        ascending = np.argsort(ids, kind="stable")  # sorted ones are found sooner
+        places = np.searchsorted(self.values, ids[ascending], sorter=self.order)
+        rows = np.empty(len(ids), dtype=np.int64)
+        rows[ascending] = self.order[np.minimum(places, len(self.order) - 1)]
+        return np.where(self.values[rows] == ids, rows, -1)
+
+    def of_rows(self, rows):
+        """Ids of rows, as an array of the shape of `rows`."""
+        return self.values[rows]
+
+    def is_sound(self, n_items):
+        """Whether files may have held it. A wrong order finds no ids, but no wrong ones."""
+        return (
+            self.values.shape == self.order.shape == (n_items,)
+            and self.values.dtype == self.order.dtype == np.int64
+            and 0 <= self.order.min() <= self.order.max() < n_items
+        )
+
+    @property
+    def nbytes(self):
+        """Bytes of all that is kept."""
+        return self.values.nbytes + self.order.nbytes
+
+
+class TextIds(NamedTuple):
+    """Ids that are strings, in Arrow's layout, and a hash table that finds their rows.
+
+    Parameters
+    ----------
+    octets : ndarray of shape (n_octets,), dtype uint8
+        The strings in UTF-8, one after the other.
+
+    offsets : ndarray of shape (n_items + 1,), dtype int32 or int64
+        Row i has ``octets[offsets[i]:offsets[i + 1]]``. They are int32 below 2 GiB.
+
+    slots : ndarray of shape (n_slots,), dtype int32 or int64
+        Rows by the hashes of their ids, -1 if there is none, see `put_texts`.
+    """
+
+    octets: np.ndarray = np.empty(0, np.uint8)
+    offsets: np.ndarray = np.zeros(1, np.int32)
+    slots: np.ndarray = np.empty(0, np.int32)
+
+    noun = "strings"
+
+    def __len__(self):
+        return len(self.offsets) - 1
+
+    def add(self, ids):
+        """These ids, and those of more items."""
+        octets, ends = _packed(ids)
+        n_old, n_old_octets = len(self), len(self.octets)
+        offsets = np.concatenate((self.offsets, n_old_octets + ends[1:]))
+        octets = np.concatenate((self.octets, octets))
+        return _with_slots(octets, offsets, n_old, self.slots)
+
+    def keep(self, stays):
+        """The ids of some of the rows, by a mask, as these are counted then."""
+        lengths = np.diff(self.offsets)
+        octets = self.octets[np.repeat(stays, lengths)]
+        offsets = np.concatenate(([0], np.cumsum(lengths[stays], dtype=np.int64)))
+        return _with_slots(octets, offsets, 0, self.slots[:0])
+
+    def find(self, ids):
+        """Row of each id, -1 if no item has it."""
+        from .._loops._texts import find_texts
+
+        return find_texts(*map(fixed, (*_packed(ids), *self)))
+
+    def of_rows(self, rows):
+        """Ids of rows, as an array of the shape of `rows`. No other id is looked at."""
+        starts = self.offsets[:-1][rows]
+        ends = self.offsets[1:][rows]
+        octets = memoryview(self.octets)
+        bounds = zip(starts.ravel().tolist(), ends.ravel().tolist())
+        texts = [str(octets[start:end], *_CODEC) for start, end in bounds]
+        return np.array(texts, dtype=str).reshape(starts.shape)
+
+    def is_sound(self, n_items):
+        """Whether files may have held it. A wrong table finds no ids, but no wrong ones."""
+        integers = np.dtype(np.int32), np.dtype(np.int64)
+        return (
+            self.offsets.shape == (n_items + 1,)
+            and self.octets.dtype == np.uint8
+            and self.octets.ndim == self.slots.ndim == 1
+            and self.offsets.dtype in integers
+            and self.slots.dtype in integers
+            and len(self.slots) > 0
+            and self.offsets[0] == 0
+            and self.offsets[-1] == len(self.octets)
+            and not np.any(self.offsets[1:] < self.offsets[:-1])
+            and -1 <= self.slots.min() <= self.slots.max() < n_items
+        )
+
+    @property
+    def nbytes(self):
+        """Bytes of all that is kept."""
+        return self.octets.nbytes + self.offsets.nbytes + self.slots.nbytes
+
+
+Ids = IntegerIds | TextIds
+
+
+def make_ids(ids, n_items):
+    """Ids of the first items, as a user gives them; None where none are given."""
+    if ids is None:
+        return None
+    ids = read_ids(ids, n_items)
+    return (TextIds() if isinstance(ids, list) else IntegerIds()).add(ids)
+
+
+def ids_from_arrays(arrays):
+    """Ids of the arrays that files hold, by name; None if there are none."""
+    if not arrays:
+        return None
+    kind = IntegerIds if arrays.keys() == set(IntegerIds._fields) else TextIds
+    return kind(**arrays)
+
+
+def _packed(texts):
+    """Octets of strings, and offsets from the first of them."""
+    encoded = [text.encode(*_CODEC) for text in texts]
+    octets = np.frombuffer(b"".join(encoded), dtype=np.uint8)
+    lengths = np.fromiter(map(len, encoded), dtype=np.int64, count=len(encoded))
+    return octets, np.concatenate(([0], np.cumsum(lengths)))
+
+
+def _with_slots(octets, offsets, n_before, slots):
+    """Ids with a table of all rows, where `slots` has those before `n_before`."""
+    from .._loops._texts import put_texts
+
+    n_texts = len(offsets) - 1
+    offsets = _narrow(offsets, len(octets))
+    if len(slots) < _LEAST_SLOTS_PER_TEXT * n_texts:
+        n_before = 0
+        slots = np.full(int(_SLOTS_PER_TEXT * n_texts) + 1, -1)
+    slots = _narrow(slots, n_texts).copy()
+    row = put_texts(fixed(octets), fixed(offsets), n_before, slots)
+    ids = TextIds(octets, offsets, slots)
+    if row >= 0:
+        _refuse_repeat(ids.of_rows(np.array([row])).item())
+    return ids
+
+
+def _narrow(numbers, most):
+    """Integers in 4 bytes, if they go up to `most` and that fits."""
+    return numbers.astype(np.int64 if most >> 31 else np.int32, copy=False)
+
+
+def _refuse_repeat(repeated):
+    raise ValueError(
+        f"ids must differ from each other and from those in the database, and "
+        f"{repeated!r} does not. Remove an item before you add another by its id."
+    )
