@@ -16,6 +16,7 @@ from sklearn.utils._missing import is_pandas_na
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 from sklearn.utils._param_validation import (
     HasMethods,
+    Hidden,
     Interval,
     Options,
     StrOptions,

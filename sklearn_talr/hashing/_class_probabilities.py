@@ -33,6 +33,7 @@ from .._compat import (
     safe_split,
     with_callbacks,
 )
+from .._hashers import read_for
 from .._parameters import KW_ONLY, parameters
 from .._progress import Progress, warn_caller
 from .._state import replace_fitted
@@ -142,6 +143,9 @@ class ClassProbabilities(
         "passthrough": ["boolean"],
     }
 
+    # Told to HashedNeighbors: features of the rows of `fit` are those of `fit_transform`.
+    cross_fits = True
+
     estimator: Any = None
     _: KW_ONLY
     cv: Any = None
@@ -200,6 +204,7 @@ class ClassProbabilities(
             they are passed through. With `cv` 0 for those that the other folds lack, with
             a warning.
         """
+        X = self._read(X)
         return self._features(X, self._fit("fit_transform", X, y, params))
 
     def transform(self, X: Rows) -> Array:
@@ -218,9 +223,14 @@ class ClassProbabilities(
             other libraries.
         """
         check_is_fitted(self)
+        X = self._read(X)
         with self._asking(self.estimator_):
             probabilities = _probabilities(self.estimator_, X, self.classes_)
         return self._features(X, probabilities)
+
+    def _read(self, X):
+        """Features as arrays, unless the classifier declares that it takes other forms."""
+        return read_for(_default(self.estimator), X)
 
     def _asking(self, classifier):
         """Context in which errors name this class for a classifier that no user gave."""
@@ -245,6 +255,7 @@ class ClassProbabilities(
     def _fit(self, caller, X, y, params):
         """Fit the classifier; return probabilities for `fit_transform`, else None."""
         self._validate_params()
+        X, y = self._read(X), y.tocsr() if sp.issparse(y) else y
         routed = Bunch(estimator=Bunch(fit=params), splitter=Bunch(split={}))
         if routing_enabled():
             routed = process_routing(self, caller, **params)

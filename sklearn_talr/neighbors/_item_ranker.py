@@ -4,8 +4,6 @@ import copy
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
-from sklearn.frozen import FrozenEstimator
-from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -153,7 +151,8 @@ class ItemRanker(RoutesToHasher, BaseEstimator):
         """
         self._validate_params()
         _, seen = validate_aside(self, X, skip_check_array=True)  # the hasher checks X
-        if not hasattr(FittedHasher.of(self.hasher).hasher, "transform_query"):
+        unfitted = FittedHasher.of(self.hasher)
+        if not hasattr(unfitted.hasher, "transform_query"):
             raise TypeError(
                 "hasher must be one of two views, with a method `transform_query`, or a "
                 f"Pipeline that ends in one, got {self.hasher!r}."
@@ -165,14 +164,14 @@ class ItemRanker(RoutesToHasher, BaseEstimator):
             y_items, queries = judgments.T.tocsr(), {"X_query": X}
         # The hasher is given the queries, under the names by which its `fit` takes them.
         hasher = self.hasher
-        if isinstance(hasher, FrozenEstimator):
+        if unfitted.is_frozen:
             queries = {}
         elif routing_enabled():
             hasher = clone(hasher)
             FittedHasher.of(hasher).hasher.set_fit_request(**dict.fromkeys(queries, True))
-        elif isinstance(hasher, Pipeline):
-            last = hasher.steps[-1][0]
-            queries = {f"{last}__{name}": value for name, value in queries.items()}
+        else:
+            path = "".join(f"{step}__" for step in unfitted.names)
+            queries = {f"{path}{name}": value for name, value in queries.items()}
         index = HashedNeighbors(
             hasher, query=self.query, scoring=self.scoring, affinity=self.affinity
         )
