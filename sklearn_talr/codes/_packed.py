@@ -471,8 +471,9 @@ def as_packed(codes, bitorder="little", input_name="codes"):
             return codes
         data = np.packbits(np.asarray(codes), axis=1, bitorder=bitorder)
         return PackedCodes._of(data, codes.n_bits, bitorder, codes._terms)
+    codes = as_numpy(codes, input_name)
     refuse_no_bits(codes, input_name)
-    bits = read_features(as_numpy(codes, input_name), input_name)
+    bits = read_features(codes, input_name)
     bits = check_array(bits, dtype=None, input_name=input_name)
     refuse_integers(bits, input_name)
     if bits.dtype.kind not in "biuf" or np.any((bits != 0) & (bits != 1)):

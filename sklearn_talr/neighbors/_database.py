@@ -23,6 +23,7 @@ from ..codes._scores import fixed, signs_of_bits
 from ..histogram import RankingHistogram, hamming_histogram
 from ..histogram._hamming import weighted_histograms
 from ..measures import Measure, parse_measure
+from ..measures._base import refuse_scorer
 from ..measures._evaluation import average_queries, check_weights
 from ._files import load_index, save_index
 from ._index import Ids, Index
@@ -548,6 +549,7 @@ class CodeDatabase(FittedAtOnce):
             database; NaN, with a warning, if none has.
         """
         measure = self.scoring
+        refuse_scorer(measure, "scoring")
         if isinstance(measure, Measure) or not callable(measure):
             measure = parse_measure(measure).of
         if y is None:

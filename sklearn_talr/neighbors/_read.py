@@ -80,8 +80,9 @@ def read_codes(X, index, owner=None):
         packed, has_signs = as_packed(X), True
         found = columns if columns.n_bits else columns._replace(n_bits=X.n_bits)
     else:
+        X = as_numpy(X)
         refuse_no_bits(X, "X")
-        X, found = _validated(as_numpy(X), columns)
+        X, found = _validated(X, columns)
         refuse_integers(X, "X")
         blocks = list(slices(len(X), _ROWS_PER_BLOCK))
         has_signs = X.min() < 0 or all(np.all(X[b] == (X[b] > 0)) for b in blocks)
