@@ -116,9 +116,14 @@ class FittedHasher(NamedTuple):
             return "", None
         return hasher_inside(self.hasher)
 
+    @property
+    def first(self):
+        """What features of items reach first: a step, or the hasher."""
+        return self.before[0] if self.before else self.hasher
+
     def read(self, X, name="X"):
         """Features as arrays, unless the first step declares that it takes other forms."""
-        return read_for(self.before[0] if self.before else self.hasher, X, name)
+        return read_for(self.first, X, name)
 
     def prepare(self, X, is_query=False):
         """Features as the hasher takes them; of two views, earlier steps are for items."""

@@ -237,10 +237,10 @@ def encode(hasher: Any, X: Any) -> list[Any]:
     parts = FittedHasher.of(hasher).check()
     dask, X = import_dask(), checked_rows(X, "X")
     check_is_fitted(hasher)
-    if X.shape[1] != hasher.n_features_in_:
+    if X.shape[1] != parts.first.n_features_in_:
         raise ValueError(
             f"X has {X.shape[1]} features, but {parts.name} was fitted to "
-            f"{hasher.n_features_in_}."
+            f"{parts.first.n_features_in_}."
         )
     # Copies, which stay as they are if the user fits the hasher again
     before = tuple(map(copy, parts.before))

@@ -42,10 +42,10 @@ class WithHasher(CallbackSupportMixin, MetaEstimatorMixin):
 
     hasher_: Any = of_fitted("hasher.estimator", "The fitted hasher.")
     n_features_in_: int = of_fitted(
-        "hasher.estimator.n_features_in_", "Number of features, if the hasher tells."
+        "hasher.first.n_features_in_", "Number of features, if the hasher tells."
     )
     feature_names_in_: Array = of_fitted(
-        "hasher.estimator.feature_names_in_", "Names of the features, if `fit` saw any."
+        "hasher.first.feature_names_in_", "Names of the features, if `fit` saw any."
     )
 
     def __sklearn_tags__(self) -> Any:
