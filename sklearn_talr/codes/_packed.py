@@ -166,7 +166,7 @@ class PackedCodes:
         array([[0, 0, 0, 0, 0, 0, 0, 1]], dtype=uint8)
         """
         numbers = _as_integers(numbers)
-        numbers = numbers.reshape(len(numbers), -1)
+        numbers = numbers.reshape(len(numbers), -1) if numbers.size else numbers[:, None]
         size = -(-n_bits // 8) / max(1, numbers.shape[1])
         are_integers = _are_integers(numbers)
         fits = are_integers and numbers.size and size in (1, 2, 4, 8)
@@ -556,8 +556,9 @@ def refuse_no_bits(codes, input_name):
     if isinstance(codes, list | tuple):
         if any(hasattr(row, "layout") for row in codes):  # tensors, read row by row
             return
-        try:
-            values = np.array(codes, dtype=object)
+        are_bytes = any(isinstance(row, bytearray | memoryview) for row in codes)
+        try:  # NumPy would take other bytes apart
+            values = np.array(list(map(bytes, codes)) if are_bytes else codes, dtype=object)
         except ValueError:  # rows are arrays of unequal length, which errors name later
             return
     elif hasattr(codes, "__array__") and not hasattr(codes, "layout"):

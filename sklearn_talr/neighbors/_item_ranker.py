@@ -7,8 +7,8 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._compat import HasMethods, StrOptions, routing_enabled, with_callbacks
-from .._hashers import QUERIES, FittedHasher
+from .._compat import HasMethods, StrOptions, num_samples, routing_enabled, with_callbacks
+from .._hashers import QUERIES, FittedHasher, read_for
 from .._parameters import KW_ONLY, parameters
 from .._progress import Progress
 from .._state import replace_fitted, validate_aside
@@ -150,8 +150,9 @@ class ItemRanker(RoutesToHasher, BaseEstimator):
             what it was before.
         """
         self._validate_params()
-        _, seen = validate_aside(self, X, skip_check_array=True)  # the hasher checks X
         unfitted = FittedHasher.of(self.hasher)
+        X = read_for(unfitted.hasher, X)
+        _, seen = validate_aside(self, X, skip_check_array=True)  # the hasher checks X
         if not hasattr(unfitted.hasher, "transform_query"):
             raise TypeError(
                 "hasher must be one of two views, with a method `transform_query`, or a "
@@ -204,7 +205,8 @@ class ItemRanker(RoutesToHasher, BaseEstimator):
         indices : ndarray of shape (n_queries, n_neighbors)
             Rows of `X_items`, ascending within a distance.
         """
-        return self._ask(X).kneighbors(X, n_neighbors, return_distance)
+        index, X = self._ask(X)
+        return index.kneighbors(X, n_neighbors, return_distance)
 
     def score(
         self, X: Rows, y: Any, sample_weight: Column = None, *, groups: Column = None
@@ -231,7 +233,8 @@ class ItemRanker(RoutesToHasher, BaseEstimator):
             Mean of the measure over the queries that have something relevant; NaN, with a
             warning, if none has.
         """
-        index, judgments = self._ask(X), self._judgments(y)
+        index, X = self._ask(X)
+        judgments = self._judgments(y)
         groups = {"groups_query": groups, "groups_database": self.groups_items}
         y = y if judgments is None else judgments
         return index.score(X, y, sample_weight, **groups)
@@ -250,10 +253,11 @@ class ItemRanker(RoutesToHasher, BaseEstimator):
         return tags
 
     def _ask(self, X):
-        """The fitted index, which queries of these features may be asked of."""
+        """The fitted index, and features of queries that it may be asked by."""
         check_is_fitted(self)
+        X = read_for(FittedHasher.of(self.hasher).hasher, X)
         validate_data(self, X, reset=False, skip_check_array=True)
-        return self.index_
+        return self.index_, X
 
     def _judgments(self, y):
         """Judgments with a row for each query; None where both sides have labels."""
@@ -278,5 +282,5 @@ class ItemRanker(RoutesToHasher, BaseEstimator):
             judgments = judgments[:, numbers].T.tocsr()
         else:
             return None
-        affinity.check_width(judgments, np.shape(self.X_items)[0])
+        affinity.check_width(judgments, num_samples(self.X_items))
         return judgments
