@@ -32,6 +32,9 @@ class FittedHasher(NamedTuple):
 
     is_frozen : bool
         Whether the hasher stands in a FrozenEstimator, so that `fit` leaves it as it is.
+
+    is_searched : bool
+        Whether the hasher stands in a search, so that `fit` fits clones of it.
     """
 
     estimator: object
@@ -39,6 +42,7 @@ class FittedHasher(NamedTuple):
     before: tuple = ()
     names: tuple = ()
     is_frozen: bool = False
+    is_searched: bool = False
 
     @classmethod
     def of(cls, estimator):
@@ -48,18 +52,26 @@ class FittedHasher(NamedTuple):
                 f"the hasher must be an instance, got the class {estimator.__name__}. "
                 f"Write {estimator.__name__}(), with its parameters in the parentheses."
             )
-        inner, before, names, is_frozen = estimator, [], [], False
+        inner, before, names = estimator, [], []
+        is_frozen = is_searched = False
         while True:
             if isinstance(inner, FrozenEstimator):
                 inner, is_frozen = inner.estimator, True
             elif is_search(inner):
-                inner = estimator_of_search(inner)
+                inner, is_searched = estimator_of_search(inner), True
             elif isinstance(inner, Pipeline):
                 *earlier, (name, inner) = working_steps(inner)
                 before += [step for _, step in earlier]
                 names.append(name)
             else:
-                return cls(estimator, inner, tuple(before), tuple(names), is_frozen)
+                return cls(
+                    estimator,
+                    inner,
+                    before=tuple(before),
+                    names=tuple(names),
+                    is_frozen=is_frozen,
+                    is_searched=is_searched,
+                )
 
     @property
     def name(self):
@@ -219,12 +231,20 @@ def hasher_inside(estimator):
     if hasattr(estimator, "get_params") and not isinstance(estimator, type):
         parts |= estimator.get_params()
     for name in sorted(parts, key=lambda name: not name.endswith("_")):
-        part = parts[name]
-        if hasattr(part, "fit") and not isinstance(part, type):
+        for part in _estimators_in(parts[name]):
             hasher = FittedHasher.of(part).hasher
             if hasattr(hasher, "encode") and hasattr(hasher, "query_weights"):
                 return name, hasher
     return "", None
+
+
+def _estimators_in(part):
+    """Estimators of an attribute: the value, its entries, or the owner of a method."""
+    if isinstance(part, list | tuple):
+        return [each for entry in part for each in _estimators_in(entry)]
+    part = getattr(part, "__self__", part)
+    is_estimator = hasattr(part, "fit") and not isinstance(part, type)
+    return [part] if is_estimator else []
 
 
 def read_for(estimator, X, name="X"):

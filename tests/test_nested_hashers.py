@@ -287,6 +287,15 @@ class TestOtherEstimators:
         with pytest.raises(ValueError, match="refit=True"):
             kind(search_over(tail()).set_params(refit=False)).fit(X, Y)
 
+    def test_hashers_in_lists_and_methods(self):
+        """Wherever an estimator holds one, its weights are not forgotten in silence."""
+        fitted = clone(ADDITIVE).fit(X)
+        both = FeatureUnion([("a", ADDITIVE), ("b", LSHHasher(8, random_state=0))]).fit(X)
+        for around in (FunctionTransformer(fitted.transform).fit(X), both):
+            with pytest.raises(TypeError, match=r"two readings"):
+                SCORER(around, X, Y)
+            assert make_retrieval_scorer("AP", query="bits")(around, X, Y) > 0.1
+
     def test_one_that_declares_itself_is_taken(self):
         around = make_pipeline(StandardScaler(), Declared(ADDITIVE)).fit(X)
         assert SCORER.query_of(around) == "weights"
@@ -440,6 +449,39 @@ class TestLengths:
         with pytest.raises(ValueError, match="is frozen"):
             n_bits_for(HashedNeighbors(frozen), X, 0.5, n_bits=[4])
         assert fitted.n_bits == 32
+
+
+def test_graphs_of_onnx(tmp_path):
+    pytest.importorskip("onnx")
+    from sklearn_talr.export import export_onnx
+
+    hasher = ITQHasher(8, random_state=0).fit(X)
+    search = GridSearchCV(
+        ITQHasher(8, random_state=0), {"n_bits": [8]}, scoring=SCORER, cv=2
+    )
+    export_onnx(hasher, tmp_path / "plain.onnx")
+    for number, estimator in enumerate(
+        (FrozenEstimator(hasher), make_pipeline("passthrough", hasher), search.fit(X, Y))
+    ):
+        export_onnx(estimator, tmp_path / f"{number}.onnx")
+        graph = (tmp_path / f"{number}.onnx").read_bytes()
+        assert graph == (tmp_path / "plain.onnx").read_bytes()
+    with pytest.raises(TypeError, match="Of a Pipeline export its last step"):
+        export_onnx(make_pipeline(StandardScaler(), hasher).fit(X), tmp_path / "no.onnx")
+
+
+def test_a_frozen_hasher_is_not_touched():
+    fitted = clone(ADDITIVE).fit(X)
+    before = set(vars(fitted))
+    for estimator in (
+        FrozenEstimator(fitted),
+        make_pipeline(FunctionTransformer(), FrozenEstimator(fitted)),
+    ):
+        HashedNeighbors(estimator).fit(X)
+    assert set(vars(fitted)) == before
+    search = search_over(tail())
+    HashedNeighbors(search).fit(X, Y)
+    assert set(vars(search.estimator[-1])) == set(vars(ADDITIVE))
 
 
 def test_one_function_takes_estimators_apart():

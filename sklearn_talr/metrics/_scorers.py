@@ -238,7 +238,7 @@ def make_retrieval_scorer(
     query: Literal["auto", "bits", "weights"] = "auto",
     zero_division: float = np.nan,
 ) -> Callable[..., Any]:
-    """Make a scorer for hashers, and for Pipelines that end in one.
+    """Make a scorer for hashers, and for Pipelines and searches that end in one.
 
     The scorer computes codes of the samples it is given and ranks, for each of them, the
     database as the hasher's codes are to be asked. Ties are averaged over, so that no

@@ -85,9 +85,9 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
 
     Parameters
     ----------
-    hasher : hasher, or Pipeline that ends in one
-        The hasher; `fit` fits a clone of it. A hasher that is fitted already stays as it is
-        inside ``sklearn.frozen.FrozenEstimator``.
+    hasher : hasher, or Pipeline or search over parameters that ends in one
+        The hasher, at any depth; `fit` fits a clone of it. A hasher that is fitted already
+        stays as it is inside ``sklearn.frozen.FrozenEstimator``.
 
     query : {"auto", "bits", "weights"}, default="auto"
         How the codes are asked.
@@ -124,6 +124,8 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
 
     affinity : "auto" or affinity oracle, default="auto"
         Decides who is similar to whom, for `score`, as for :class:`HammingNeighbors`.
+        ``"auto"`` takes the oracle of the hasher, if its parameter `affinity` is one, or if
+        it was fitted to two views.
 
     scoring : str, Measure or callable, default="AP"
         Tie-aware metric that `score` averages, as for :class:`HammingNeighbors`.
@@ -246,7 +248,7 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Features, as the hasher takes them.
+            Features, as the hasher takes them. A column of lists is stacked.
 
         y : targets of length n_samples, default=None
             Labels, 0/1 label indicators, a PrecomputedAffinity or whatever the hasher and
@@ -457,7 +459,8 @@ def fit_hasher(estimator, X, y, fit_params, max_samples=None, random_state=None)
         sample = np.sort(rng.choice(n_rows, max_samples, replace=False))
     seen = X if sample is None else _safe_indexing(X, sample)
     y = y if sample is None or y is None else _safe_indexing(y, sample)
-    if sample is None and hasattr(hasher.hasher, "_fits_items"):
+    stays = hasher.is_frozen or hasher.is_searched
+    if sample is None and not stays and hasattr(hasher.hasher, "_fits_items"):
         hasher.hasher._fits_items = True
     if not any(map(_cross_fits, hasher.before)):
         hasher = FittedHasher.of(estimator.fit(seen, y, **fit_params)).check()

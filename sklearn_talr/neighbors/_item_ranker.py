@@ -32,7 +32,7 @@ class ItemRanker(RoutesToHasher, BaseEstimator):
 
     Parameters
     ----------
-    hasher : hasher of two views, or Pipeline that ends in one
+    hasher : hasher of two views, or Pipeline or search that ends in one
         The hasher; `fit` fits a clone of it to items and queries. A hasher that is fitted
         already stays as it is inside ``sklearn.frozen.FrozenEstimator``.
 

@@ -38,7 +38,7 @@ class MaxSimNeighbors(WithHasher, FittedAtOnce):
 
     Parameters
     ----------
-    hasher : hasher, or Pipeline that ends in one
+    hasher : hasher, or Pipeline or search over parameters that ends in one
         The hasher of tokens; `fit` fits a clone of it. A hasher that is fitted already, as
         to a sample of the tokens, stays as it is inside ``sklearn.frozen.FrozenEstimator``.
         It is asked by `query_weights`, as :class:`~sklearn_talr.hashing.AdditiveHasher` is
