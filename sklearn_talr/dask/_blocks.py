@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from .._arrays import read_features
 from .._compat import HasMethods, Interval, num_samples, optional, safe_indexing, validated
 from .._hashers import FittedHasher
 from .._types import Any, Seed
@@ -79,6 +80,7 @@ def fit(
     """
     unfitted = FittedHasher.of(hasher).check()
     X = checked_rows(X, "X", has_lengths=True)
+    X = X.map_blocks(read_features, dtype=X.dtype, meta=X._meta)  # rows can be drawn of CSR
     n_total = len(X)
     if is_dask(y):
         y = checked_rows(y, "y", ndim=y.ndim, has_lengths=True)
@@ -180,7 +182,7 @@ def _is_list_of_delayed(blocks):
     return is_list and bool(blocks) and all(map(is_dask, blocks))
 
 
-@validated()
+@validated(hasher=[HasMethods("fit")])
 def encode(hasher: Any, X: Any) -> list[Any]:
     """Compute packed codes of a dask array of features, lazily.
 
