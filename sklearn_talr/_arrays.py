@@ -6,7 +6,7 @@ array is taken for one of NumPy, as scikit-learn takes it.
 
 import sys
 from collections.abc import Mapping, Set
-from numbers import Integral
+from numbers import Integral, Number
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +17,10 @@ from sklearn.utils import column_or_1d
 from ._compat import convert_to_numpy, get_namespace_and_device, is_pandas_na
 
 _MOST_INT64 = 2**63 - 1
+_ROWS = list | tuple | np.ndarray  # types of the entries of a column of lists
+_SPARSE_TENSOR = (
+    "Sparse tensors are not supported. Pass a SciPy CSR matrix, or X.to_dense()."
+)
 
 
 class Space(NamedTuple):
@@ -79,16 +83,15 @@ def space_of(array):
     """
     if isinstance(array, np.ndarray) or not get_config()["array_api_dispatch"]:
         return NUMPY
-    torch = sys.modules.get("torch")  # where torch is not imported there are no tensors
-    is_tensor = torch is not None and isinstance(array, torch.Tensor)
-    if not is_tensor and not hasattr(array, "__array_namespace__"):
+    if not _is_tensor(array) and not hasattr(array, "__array_namespace__"):
         return NUMPY
     xp, _, device = get_namespace_and_device(array)
     return Space(xp, device)
 
 
 def enter(array):
-    """Return the space of an array, and the array, detached from its gradient."""
+    """Return the space of features, and the features, detached from their gradient."""
+    array = read_features(array)
     space = space_of(array)
     if space is NUMPY:
         return space, array
@@ -97,9 +100,7 @@ def enter(array):
     if not space.is_torch:
         return space, array
     if array.layout != space.xp.strided:
-        raise ValueError(
-            "Sparse tensors are not supported. Pass a SciPy CSR matrix, or X.to_dense()."
-        )
+        raise ValueError(_SPARSE_TENSOR)
     return space, array.detach()
 
 
@@ -119,6 +120,226 @@ def as_numpy(array, input_name=None):
         if array.dtype == space.xp.bfloat16:  # which NumPy does not know
             array = array.float()
     return convert_to_numpy(array, space.xp)
+
+
+def read_features(X, name="X"):
+    """Features in a form that scikit-learn takes, by what their type declares.
+
+    Parameters
+    ----------
+    X : object
+        What a user passes for features.
+
+    name : str, default="X"
+        What errors call it.
+
+    Returns
+    -------
+    X : object
+        A column of lists of numbers, alone in its table or without one, as a 2-D array; a
+        sparse matrix of any format as CSR; a tensor of torch on the host without its
+        gradient, in NumPy unless `array_api_dispatch` asks to stay; numbers of ml_dtypes in
+        float32. Everything else as it is.
+
+    Raises
+    ------
+    ValueError
+        If they are codes, bytes or a single value, or lists of unequal length, of missing
+        rows, or of lists.
+    """
+    if isinstance(X, np.ndarray) and X.dtype.kind in "biufc" and X.ndim:
+        return X
+    if sp.issparse(X):
+        return X.tocsr() if X.ndim == 2 else X
+    _refuse_no_rows(X, name)
+    if _is_tensor(X):
+        return _read_tensor(X)
+    if is_custom_float(X):
+        return np.asarray(X).astype(np.float32)
+    if isinstance(X, memoryview):
+        return np.asarray(X)
+    if isinstance(X, list | tuple):
+        return _read_list(X, name)
+    column = _column_of_lists(X, name)
+    return X if column is None else _stacked(column, name)
+
+
+def is_custom_float(X):
+    """Whether an array holds numbers that NumPy got from another package, as bfloat16."""
+    dtype = getattr(X, "dtype", None)
+    return isinstance(dtype, np.dtype) and dtype.kind == "V" and dtype.type is not np.void
+
+
+def _is_tensor(array):
+    torch = sys.modules.get("torch")  # where torch is not imported there are no tensors
+    return torch is not None and isinstance(array, torch.Tensor)
+
+
+def _read_tensor(X):
+    """A tensor of the host in NumPy, which does not know gradients and short floats."""
+    torch = sys.modules["torch"]
+    if X.layout != torch.strided:
+        raise ValueError(_SPARSE_TENSOR)
+    X = X.detach()
+    if X.is_floating_point() and X.dtype not in (
+        torch.float16,
+        torch.float32,
+        torch.float64,
+    ):
+        X = X.float()
+    is_here = X.device.type == "cpu" and not get_config()["array_api_dispatch"]
+    return X.numpy(force=True) if is_here else X
+
+
+def _refuse_no_rows(X, name):
+    """Raise ValueError if an object is codes, bytes, a text or a number."""
+    if hasattr(X, "n_bits") and hasattr(X, "bitorder"):
+        raise ValueError(
+            f"{name} are codes ({X!r}), where features are meant. Pass the features that "
+            "the codes were made from. Codes are searched by "
+            "HammingNeighbors().fit(codes); if bits shall be features, pass "
+            f"np.asarray({name})."
+        )
+    is_flat = isinstance(X, memoryview) and X.ndim == 1
+    if is_flat or isinstance(X, bytes | bytearray):
+        raise ValueError(
+            f"{name} are {len(X)} bytes, which tell neither their type nor their number of "
+            f"columns. Pass np.frombuffer({name}, dtype='float32').reshape(-1, "
+            "n_features), with the type and the number of features that were written."
+        )
+    if isinstance(X, str | Number) or getattr(X, "ndim", None) == 0:
+        raise ValueError(
+            f"{name} must be an array of shape (n_samples, n_features), got the single "
+            f"value {X!r}. Pass a row as {name}.reshape(1, -1), a column as "
+            f"{name}.reshape(-1, 1)."
+        )
+
+
+def _read_list(X, name):
+    """A list of rows, stacked if these are of a type that scikit-learn cannot read."""
+    if any(_is_tensor(row) or is_custom_float(row) for row in X):
+        return _stacked(X, name)
+    if X and all(isinstance(row, bytes | bytearray) for row in X):
+        return _stacked(X, name)
+    are_rows = all(isinstance(row, _ROWS) and getattr(row, "ndim", 1) for row in X)
+    if are_rows and len({len(row) for row in X}) > 1:
+        return _stacked(X, name)
+    return X
+
+
+def _column_of_lists(X, name):
+    """Entries of a column of lists, the only one of its table; None for anything else.
+
+    Parameters
+    ----------
+    X : object
+        A Series, an array or a table of pandas, polars, Arrow or NumPy.
+
+    name : str
+        What errors call it.
+
+    Returns
+    -------
+    column : ndarray of object, ndarray of shape (n_samples, n_features), or None
+    """
+    if hasattr(X, "iloc") and X.ndim == 2:
+        columns = {label: X.iloc[:, place] for place, label in enumerate(X.columns)}
+    elif hasattr(X, "column_names") and hasattr(X, "schema"):  # Arrow
+        columns = {label: X.column(i) for i, label in enumerate(X.column_names)}
+    elif hasattr(X, "get_columns"):  # polars
+        columns = {column.name: column for column in X.get_columns()}
+    elif isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype == object:
+        if X.shape[1] != 1:
+            return None
+        columns = {0: X[:, 0]}
+    else:
+        return _entries_of_lists(X)
+    of_lists = {
+        label: entries
+        for label, column in columns.items()
+        if (entries := _entries_of_lists(column)) is not None
+    }
+    if of_lists and len(columns) > 1:
+        stacked = [f"np.stack({name}[{label!r}])" for label in of_lists]
+        raise ValueError(
+            f"{name} has {len(columns)} columns, of which {list(of_lists)} hold lists, and "
+            f"features are one column of lists or columns of numbers. Pass {stacked[0]}, "
+            f"or np.hstack of several such arrays, as np.hstack([{', '.join(stacked)}])."
+        )
+    return next(iter(of_lists.values()), None)
+
+
+def _entries_of_lists(column):
+    """Entries of a single column, if they are lists of numbers; else None."""
+    if hasattr(column, "to_numpy_ndarray"):  # tensors of Arrow, which know their shape
+        return column.to_numpy_ndarray()
+    if hasattr(column, "to_pylist") and hasattr(column, "type"):  # Arrow
+        is_chunked = hasattr(column, "combine_chunks")
+        column = column.to_numpy() if is_chunked else column.to_numpy(zero_copy_only=False)
+    elif hasattr(column, "iloc") and getattr(column, "ndim", 0) == 1:  # pandas
+        if getattr(column.dtype, "kind", "") != "O":
+            return None
+        column = column.to_numpy(dtype=object)
+    elif hasattr(getattr(column, "dtype", None), "inner"):  # polars
+        column = column.to_numpy()
+    if not isinstance(column, np.ndarray) or column.dtype != object or column.ndim != 1:
+        is_stacked = isinstance(column, np.ndarray) and column.ndim > 1
+        return column if is_stacked else None
+    kinds = {type(entry) for entry in column}
+    are_rows = any(issubclass(kind, _ROWS) for kind in kinds) or any(
+        map(_is_tensor, column)
+    )
+    are_bytes = bool(kinds) and all(issubclass(kind, bytes | bytearray) for kind in kinds)
+    return column if are_rows or are_bytes else None
+
+
+def _stacked(rows, name):
+    """Rows of numbers as a 2-D array; raise ValueError unless all are equally long."""
+    if isinstance(rows, np.ndarray) and rows.ndim == 2:
+        return rows
+    arrays = [_row_of_numbers(row, place, name) for place, row in enumerate(rows)]
+    lengths = [len(array) for array in arrays]
+    if len(set(lengths)) > 1:
+        usual = max(set(lengths), key=lengths.count)
+        place = next(i for i, length in enumerate(lengths) if length != usual)
+        raise ValueError(
+            f"{name} has rows of unequal length: row {place} has {lengths[place]} features "
+            f"and others have {usual}. Leave out such rows, {name} = [row for row in "
+            f"{name} if len(row) == {usual}], and pass np.stack({name})."
+        )
+    return np.stack(arrays)
+
+
+def _row_of_numbers(row, place, name):
+    """One row of a column of lists as a 1-D array."""
+    if isinstance(row, bytes | bytearray):
+        raise ValueError(
+            f"{name} has rows of bytes, which do not tell the type of their numbers. Pass "
+            f"np.stack([np.frombuffer(row, 'float32') for row in {name}]), with the type "
+            "that was written."
+        )
+    if _is_tensor(row):
+        row = _read_tensor(row)
+        row = row.cpu().numpy() if _is_tensor(row) else row
+    if is_custom_float(row):
+        row = np.asarray(row).astype(np.float32)
+    if not isinstance(row, _ROWS) or (is_object := np.asarray(row, dtype=object)).ndim != 1:
+        problem = "holds lists of lists" if isinstance(row, _ROWS) else f"is {row!r}"
+        raise ValueError(
+            f"{name} is a column of lists of numbers whose row {place} {problem}. Every "
+            "row must be a list of n_features numbers. Leave out rows that are missing, "
+            f"and pass np.stack({name}). Rows that are sets of tokens are for "
+            "MaxSimNeighbors."
+        )
+    array = np.asarray(row) if not isinstance(row, np.ndarray) else row
+    if array.dtype.kind in "biuf":
+        return array
+    if array.dtype == object and not has_missing(is_object):
+        return array.astype(np.float64)
+    raise ValueError(
+        f"{name} is a column of lists whose row {place} holds entries that are missing or "
+        f"no numbers. Leave out such rows, and pass np.stack({name})."
+    )
 
 
 def has_missing(values):

@@ -4,6 +4,7 @@ Other modules take these names from here, and none asks for a version itself.
 """
 
 import inspect
+from functools import wraps
 from importlib import import_module
 
 import numpy as np
@@ -16,6 +17,7 @@ from sklearn.utils._missing import is_pandas_na
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 from sklearn.utils._param_validation import (
     HasMethods,
+    Hidden,
     Interval,
     Options,
     StrOptions,
@@ -80,8 +82,27 @@ def validated(**constraints: Any) -> Callable[[Function], Function]:
     """
 
     def decorate(function):
-        unchecked = dict.fromkeys(inspect.signature(function).parameters, "no_validation")
+        signature = inspect.signature(function)
+        unchecked = dict.fromkeys(signature.parameters, "no_validation")
         check = validate_params(unchecked | constraints, prefer_skip_nested_validation=True)
-        return check(function)
+        checked = check(function)
+
+        @wraps(checked)
+        def call(*args, **kwargs):
+            try:
+                return checked(*args, **kwargs)
+            except TypeError:
+                _refuse_arguments(function.__qualname__, signature, args, kwargs)
+                raise
+
+        return call
 
     return decorate
+
+
+def _refuse_arguments(name, signature, args, kwargs):
+    """Raise TypeError, which names the function, if a call does not fit its signature."""
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as error:
+        raise TypeError(f"{name}() {error}") from None

@@ -3,6 +3,7 @@
 import inspect
 from dataclasses import KW_ONLY as KW_ONLY
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar, dataclass_transform
 
 Class = TypeVar("Class", bound=type[Any])
@@ -15,20 +16,39 @@ def parameters(cls: Class) -> Class:
     It is no dataclass to others: Ray, under dask, makes these anew of their fields, and
     dask tells them apart by their fields, where fitted attributes are what matters.
     """
-    bases = tuple(
-        base._init_fields for base in cls.__bases__ if hasattr(base, "_init_fields")
-    )
     # Since Python 3.14 annotations are evaluated on request and are not in the class's dict
-    annotations = inspect.get_annotations(cls)
-    namespace = {name: vars(cls)[name] for name in annotations if name in vars(cls)}
-    namespace |= {"__annotations__": annotations, "__module__": cls.__module__}
-    cls._init_fields = dataclass(type(cls.__name__, bases, namespace))
-    cls.__init__ = _init_of(cls)
+    _add_fields(cls, inspect.get_annotations(cls))
+    if not hasattr(cls, "_names_subclasses"):
+        cls._names_subclasses = True
+        cls.__init_subclass__ = classmethod(partial(_name_subclass, cls))
     return cls
 
 
-def _init_of(cls):
-    """The ``__init__`` of the fields, under the name of the class that users call."""
-    init = cls._init_fields.__init__
-    init.__qualname__ = f"{cls.__qualname__}.__init__"
-    return init
+def values_of_parameters(estimator: Any) -> dict[str, Any]:
+    """Parameters by name, of an instance of a class that `parameters` has decorated.
+
+    `get_params` lists those of ``__init__``, of which a subclass may have fewer. Here are
+    all that the decorated classes declare, as the attributes of the object have them.
+    """
+    names = type(estimator)._init_fields.__dataclass_fields__
+    return {name: getattr(estimator, name) for name in names}
+
+
+def _add_fields(cls, annotations):
+    """Give a class fields, beside those of its bases, and the ``__init__`` of all."""
+    bases = tuple(
+        base._init_fields for base in cls.__bases__ if hasattr(base, "_init_fields")
+    )
+    namespace = {name: vars(cls)[name] for name in annotations if name in vars(cls)}
+    namespace |= {"__annotations__": annotations, "__module__": cls.__module__}
+    cls._init_fields = dataclass(type(cls.__name__, bases, namespace))
+    cls.__init__ = cls._init_fields.__init__
+    # Errors of Python call the class as its user does.
+    cls.__init__.__qualname__ = f"{cls.__qualname__}.__init__"
+
+
+def _name_subclass(decorated, cls, **options):
+    """Give a subclass that inherits the ``__init__`` of fields one that names it."""
+    super(decorated, cls).__init_subclass__(**options)
+    if "__init__" not in vars(cls) and cls.__init__ is cls._init_fields.__init__:
+        _add_fields(cls, {})

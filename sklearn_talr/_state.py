@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from ._arrays import refuse_masked
+from ._arrays import read_features, refuse_masked
 
 _FEW_NUMBERS = 2**16  # a look at all of them takes little time
 
@@ -32,6 +32,7 @@ def validate_aside(estimator, X, **options):
         ``feature_names_in_``.
     """
     refuse_masked(X=X)
+    X = read_features(X)
     stand_in = object.__new__(type(estimator))
     stand_in.__dict__.update(vars(estimator))
     X = validate_data(stand_in, X, **options)
@@ -68,6 +69,7 @@ def validate_seen(estimator, X, *, dtype="numeric", **options):
     if _is_sound(X, vars(estimator), dtype):
         return X
     refuse_masked(X=X)
+    X = read_features(X)
     return validate_data(estimator, X, dtype=dtype, reset=False, **options)
 
 

@@ -1,15 +1,169 @@
-"""Parameters of estimators, which are written as annotated attributes of their classes."""
+"""Parameters are attributes of an estimator, and errors name the class that was called."""
 
 import ast
 import inspect
+import pickle
 from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 
+import numpy as np
 import pytest
+from hashers import HASHERS, name_of
+from numpy.testing import assert_array_equal
+from sklearn.base import clone
 
 import sklearn_talr
 from sklearn_talr._lazy import has_torch
 from sklearn_talr._parameters import KW_ONLY, parameters
+from sklearn_talr.codes import hamming_distances, pack_codes
+from sklearn_talr.hashing import ClassProbabilities, CrossViewHasher, ITQHasher, LSHHasher
+from sklearn_talr.kernel_ridge import KernelRidgeClassifierCV
+from sklearn_talr.neighbors import (
+    HammingNeighbors,
+    HashedNeighbors,
+    ItemRanker,
+    MaxSimNeighbors,
+    WeightedHammingNeighbors,
+)
+from sklearn_talr.svm import RankingSVC
+
+X = np.random.default_rng(0).normal(size=(80, 6)).astype(np.float32)
+Y = np.arange(80) % 2
+ITQ = ITQHasher(4, random_state=0)
+OTHERS = [
+    ClassProbabilities(cv=2, temperature=2.0),
+    KernelRidgeClassifierCV(n_components=20, random_state=0),
+    RankingSVC(C=0.5, max_iter=5),
+    HammingNeighbors(3, scoring="nDCG"),
+    WeightedHammingNeighbors(3, n_candidates=20),
+    HashedNeighbors(ITQ, n_rescored=10, max_samples=40, random_state=0),
+    MaxSimNeighbors(ITQ, n_neighbors=3, query="bits"),
+    ItemRanker(CrossViewHasher(4, teacher=None, max_iter=1, random_state=0), X, Y),
+]
+ESTIMATORS = [*HASHERS, *OTHERS]
+
+
+def public_classes():
+    names = [m.name for m in iter_modules(sklearn_talr.__path__) if m.name[0] != "_"]
+    modules = [sklearn_talr, *(import_module(f"sklearn_talr.{name}") for name in names)]
+    values = [
+        getattr(module, name)
+        for module in modules
+        for name in getattr(module, "__all__", [])
+    ]
+    return sorted({v for v in values if inspect.isclass(v)}, key=lambda v: v.__name__)
+
+
+def shortened(estimator):
+    """The estimator as one of a subclass whose ``__init__`` takes a single parameter."""
+    parent, params = type(estimator), estimator.get_params(deep=False)
+    last = list(params)[-1]
+
+    def init(self, last):
+        parent.__init__(self, **params | {last_name: last})
+
+    last_name = last
+    source = f"def __init__(self, {last}=None):\n    init(self, {last})"
+    namespace = {"init": init}
+    exec(source, namespace)
+    body = {"__init__": namespace["__init__"], "__module__": __name__}
+    child = type(f"Short{parent.__name__}", (parent,), body)
+    return child(params[last])
+
+
+def answer(estimator):
+    if hasattr(estimator, "kneighbors"):
+        found = estimator.kneighbors(X[:5], 2)
+        return found[1] if isinstance(found, tuple) else found
+    if hasattr(estimator, "transform"):
+        return estimator.transform(X)
+    return estimator.decision_function(X)
+
+
+def seeded(estimator):
+    estimator = clone(estimator)
+    if "random_state" in estimator.get_params(deep=False):
+        estimator.set_params(random_state=0)
+    return estimator
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=name_of)
+def test_a_subclass_may_take_fewer_parameters(estimator):
+    estimator = seeded(estimator)
+    short = shortened(estimator)
+    assert len(short.get_params(deep=False)) == 1
+    expected = answer(estimator.fit(X, Y))
+    assert_array_equal(answer(short.fit(X, Y)), expected)
+    assert_array_equal(answer(clone(short).fit(X, Y)), expected)
+    if hasattr(short, "partial_fit") and not hasattr(short, "loss"):
+        short.partial_fit(X, Y)
+
+
+def test_a_subclass_may_fix_a_parameter_as_an_attribute():
+    class Hasher(sklearn_talr.TALRHasher):
+        max_iter = 1
+
+        def __init__(self, n_bits=4, random_state=None):
+            self.n_bits = n_bits
+            self.random_state = random_state
+
+    fitted = Hasher(random_state=0).fit(X, Y)
+    expected = sklearn_talr.TALRHasher(4, max_iter=1, random_state=0).fit(X, Y)
+    assert_array_equal(fitted.transform(X), expected.transform(X))
+
+
+@pytest.mark.parametrize("kind", public_classes(), ids=lambda kind: kind.__name__)
+def test_errors_name_the_class_that_was_called(kind):
+    with pytest.raises(TypeError, match=rf"\b{kind.__name__}\b"):
+        kind(no_such_parameter=1)
+    with pytest.raises(TypeError, match=rf"\b{kind.__name__}\b"):
+        kind(*range(99))
+    if hasattr(kind, "_init_fields"):
+
+        class OfTheUser(kind):
+            note: str = "no parameter"
+
+        class OfOfTheUser(OfTheUser):
+            pass
+
+        for child in (OfTheUser, OfOfTheUser):
+            with pytest.raises(TypeError, match=rf"{child.__name__}\.__init__\(\)"):
+                child(no_such_parameter=1)
+            assert inspect.signature(child) == inspect.signature(kind)
+
+
+class Renamed(LSHHasher):
+    """A subclass at the level of a module, which can be pickled."""
+
+
+class Own(LSHHasher):
+    def __init__(self, n_bits=4):
+        super().__init__(n_bits, random_state=0)
+
+
+class OfOwn(Own):
+    pass
+
+
+def test_subclasses_are_estimators_as_before():
+    hasher = clone(Renamed(4, random_state=0)).fit(X)
+    assert repr(hasher) == "Renamed(n_bits=4, random_state=0)"
+    codes = LSHHasher(4, random_state=0).fit_transform(X)
+    assert_array_equal(pickle.loads(pickle.dumps(hasher)).transform(X), codes)
+    assert OfOwn().get_params() == {"n_bits": 4}
+    assert_array_equal(OfOwn().fit_transform(X), codes)
+    with pytest.raises(TypeError, match=r"Own\.__init__\(\)"):
+        OfOwn(bits=3)
+
+
+def test_functions_that_check_their_parameters_are_named():
+    with pytest.raises(TypeError, match=r"hamming_distances\(\) missing .*database_codes"):
+        hamming_distances([[1]])
+    with pytest.raises(TypeError, match=r"pack_codes\(\) got an unexpected .*'order'"):
+        pack_codes([[1]], order="big")
+
 
 PACKAGE = Path(sklearn_talr.__file__).parent
 

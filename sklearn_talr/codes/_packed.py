@@ -1,18 +1,21 @@
 """Codes as bits and as packed bytes."""
 
-from numbers import Integral
+from numbers import Integral, Number
 from string import hexdigits
 
 import numpy as np
 from sklearn.utils import check_array
 
-from .._arrays import as_numpy
-from .._compat import Interval, Options, StrOptions, validated
+from .._arrays import as_numpy, read_features
+from .._compat import Hidden, Interval, Options, StrOptions, validated
 from .._types import Any, ArrayLike, DTypeLike, Literal, NDArray, Sequence
 from ._factors import Terms
 
 NO_TERMS = Terms()
 _MOST_ACTIVE = 31  # of integers that may be activations; some packed byte is larger
+_LEAST_HASH = 2**24  # of whole floats in a single column, beyond which float32 has gaps
+# Bytes are refused by errors of their own.
+_CODES = ["array-like", *map(Hidden, (bytes, bytearray, memoryview))]
 _BIT_ORDER = [StrOptions({"little", "big"})]
 
 
@@ -131,8 +134,9 @@ class PackedCodes:
         Parameters
         ----------
         numbers : array-like of shape (n_samples,) or (n_samples, n_columns) of int
-            Signed bytes, words or hashes. Negative numbers are those of two's complement:
-            -1 is all ones.
+            Signed bytes, words or hashes, of any integer type, also integers of Python of
+            64 bits, some above and some below ``2**63``. Negative numbers are those of
+            two's complement: -1 is all ones.
 
         n_bits : int
             Number of bits of a code, which all columns share equally.
@@ -161,20 +165,27 @@ class PackedCodes:
         >>> unpack_codes(PackedCodes.from_integers([[-127]], n_bits=8, offset=128))
         array([[0, 0, 0, 0, 0, 0, 0, 1]], dtype=uint8)
         """
-        numbers = np.asarray(as_numpy(numbers, "numbers"))
-        numbers = numbers.reshape(len(numbers), -1)
+        numbers = _as_integers(numbers)
+        numbers = numbers.reshape(len(numbers), -1) if numbers.size else numbers[:, None]
         size = -(-n_bits // 8) / max(1, numbers.shape[1])
-        fits = numbers.dtype.kind in "iu" and numbers.size and size in (1, 2, 4, 8)
+        are_integers = _are_integers(numbers)
+        fits = are_integers and numbers.size and size in (1, 2, 4, 8)
         if fits:
             least, most, n_values = numbers.min(), numbers.max(), 256 ** int(size)
             least, most = int(least) + offset, int(most) + offset
             fits = -n_values <= 2 * least and most < (n_values >> (least < 0))
         if not fits:
+            kinds = ", ".join(sorted(kind.__name__ for kind in _kinds(numbers)))
+            wrong_type = "" if are_integers else f" Got entries of {kinds}."
             raise ValueError(
                 f"numbers must be integers of {8 * size:g} bits, of 8, 16, 32 or 64, as "
                 f"n_bits={n_bits} and their {numbers.shape[1]} columns tell, after adding "
-                f"offset={offset}. Of bytes packed minus 128 offset is 128."
+                f"offset={offset}. Of bytes packed minus 128 offset is 128. Floats have "
+                f"lost digits of hashes: read these with dtype='uint64'.{wrong_type}"
             )
+        if numbers.dtype == object:  # of Python, which know no size
+            residues = [int(number) % n_values for number in numbers.flat]
+            numbers = np.array(residues, dtype=np.uint64).reshape(numbers.shape)
         words = np.ascontiguousarray(numbers).astype(f"u{size:.0f}")  # two's complement
         words += words.dtype.type(offset % n_values)
         words = words.astype(words.dtype.newbyteorder(bitorder), copy=False)
@@ -299,7 +310,7 @@ class PackedCodes:
         )
 
 
-@validated(codes=["array-like"], bitorder=_BIT_ORDER)
+@validated(codes=_CODES, bitorder=_BIT_ORDER)
 def pack_codes(
     codes: ArrayLike, *, bitorder: Literal["little", "big"] = "little"
 ) -> PackedCodes:
@@ -411,7 +422,7 @@ def concatenate_codes(parts: Sequence[PackedCodes]) -> PackedCodes:
     return PackedCodes._of(data, parts[0].n_bits, "little", terms)
 
 
-@validated(query_codes=["array-like"], database_codes=["array-like"])
+@validated(query_codes=_CODES, database_codes=_CODES)
 def hamming_distances(
     query_codes: ArrayLike, database_codes: ArrayLike
 ) -> NDArray[np.int32]:
@@ -460,8 +471,10 @@ def as_packed(codes, bitorder="little", input_name="codes"):
             return codes
         data = np.packbits(np.asarray(codes), axis=1, bitorder=bitorder)
         return PackedCodes._of(data, codes.n_bits, bitorder, codes._terms)
-    refuse_texts(codes, input_name)
-    bits = check_array(as_numpy(codes, input_name), dtype=None, input_name=input_name)
+    codes = as_numpy(codes, input_name)
+    refuse_no_bits(codes, input_name)
+    bits = read_features(codes, input_name)
+    bits = check_array(bits, dtype=None, input_name=input_name)
     refuse_integers(bits, input_name)
     if bits.dtype.kind not in "biuf" or np.any((bits != 0) & (bits != 1)):
         raise ValueError(
@@ -473,14 +486,50 @@ def as_packed(codes, bitorder="little", input_name="codes"):
     return PackedCodes._of(data, bits.shape[1], bitorder)
 
 
-def refuse_integers(bits, input_name):
-    """Raise ValueError where an array holds integers of several bits each.
+def _as_integers(numbers):
+    """Integers as an array of an integer type, or of Python's integers as objects.
 
-    Small ones of wide signed types may be activations.
+    Entries of other types are returned as they are; texts are refused.
     """
-    kind, size = bits.dtype.kind, bits.dtype.itemsize
-    most = 1 if kind == "u" or size == 1 else _MOST_ACTIVE
-    if kind in "iu" and (bits.max() > most or bits.min() < -most):
+    numbers = as_numpy(numbers, "numbers")
+    is_list = isinstance(numbers, list | tuple)
+    values = np.asarray(numbers, dtype=object if is_list else None)
+    if any(issubclass(kind, str | bytes) for kind in _kinds(values)):
+        raise ValueError(
+            "numbers are texts. Read them by PackedCodes.from_strings(texts, base=16), or "
+            "base=2 if their digits are bits."
+        )
+    return values
+
+
+def _kinds(values):
+    """Types of the entries of an array."""
+    return set(map(type, values.flat)) if values.dtype == object else {values.dtype.type}
+
+
+def _are_integers(values):
+    return all(issubclass(kind, Integral) and kind is not bool for kind in _kinds(values))
+
+
+def refuse_integers(bits, input_name):
+    """Raise ValueError if an array holds integers of several bits each.
+
+    Small ones of wide signed types may be activations. One column of huge whole floats is
+    what becomes of hashes in a table that lacks some.
+    """
+    kind, size, most = bits.dtype.kind, bits.dtype.itemsize, _MOST_ACTIVE
+    if not bits.size or kind not in "iufO":
+        return
+    if kind == "u" or size == 1:
+        most = 1
+    if kind == "O" and not _are_integers(bits):
+        return
+    if kind == "f":
+        is_column = bits.ndim == 1 or bits.shape[1] == 1
+        most = _LEAST_HASH
+        if not is_column or not np.all(np.isfinite(bits)) or np.any(bits % 1):
+            return
+    if bits.max() > most or bits.min() < -most:
         raise ValueError(
             f"{input_name} holds integers from {bits.min()} to {bits.max()}, "
             "which look like packed codes. Make codes of unsigned bytes by "
@@ -490,15 +539,52 @@ def refuse_integers(bits, input_name):
         )
 
 
-def refuse_texts(codes, input_name):
-    """Raise ValueError where codes are strings."""
-    is_list = hasattr(codes, "__len__") and getattr(codes, "ndim", 1) == 1
-    if is_list and isinstance(next(iter(codes), None), str | bytes):
+def refuse_no_bits(codes, input_name):
+    """Raise ValueError if codes are texts, bytes or numbers of several bits each."""
+    is_flat = isinstance(codes, memoryview) and codes.ndim == 1
+    if is_flat or isinstance(codes, bytes | bytearray):
+        raise ValueError(
+            f"{input_name} are {len(codes)} bytes, and nothing says how many are a code. "
+            f"Pass PackedCodes(np.frombuffer({input_name}, 'u1').reshape(-1, n_bytes), "
+            "n_bits, bitorder)."
+        )
+    if isinstance(codes, str | Number) or getattr(codes, "ndim", None) == 0:
+        raise ValueError(
+            f"{input_name} must be codes of shape (n_samples, n_bits), or PackedCodes, got "
+            f"the single value {codes!r}."
+        )
+    if isinstance(codes, list | tuple):
+        if any(hasattr(row, "layout") for row in codes):  # tensors, read row by row
+            return
+        are_bytes = any(isinstance(row, bytearray | memoryview) for row in codes)
+        try:  # NumPy would take other bytes apart
+            values = np.array(list(map(bytes, codes)) if are_bytes else codes, dtype=object)
+        except ValueError:  # rows are arrays of unequal length, which errors name later
+            return
+    elif hasattr(codes, "__array__") and not hasattr(codes, "layout"):
+        values = np.asarray(codes)
+    else:
+        return
+    is_column = values.ndim == 1 or values.shape[1:] == (1,)
+    first = (
+        next(iter(values.flat), None) if values.dtype.kind in "OSUT" and is_column else None
+    )
+    if isinstance(first, str):
         raise ValueError(
             f"{input_name} are strings. Make codes of text by "
-            "PackedCodes.from_strings(texts), with base=16 if it is hexadecimal, and of "
-            "bytes by PackedCodes(np.stack([np.frombuffer(b, 'u1') for b in texts]), ...)."
+            "PackedCodes.from_strings(texts), with base=16 if it is hexadecimal."
         )
+    if isinstance(first, bytes | bytearray | memoryview):
+        is_array = values.dtype.kind == "S"
+        joined = f"{input_name}.tobytes()" if is_array else f"b''.join({input_name})"
+        raise ValueError(
+            f"{input_name} are strings of bytes, which have two readings. Packed bits are "
+            f"PackedCodes(np.frombuffer({joined}, 'u1').reshape(len({input_name}), -1), "
+            "n_bits, bitorder), and digits in text are PackedCodes.from_strings([text"
+            f".decode() for text in {input_name}]), with base=16 if they are hexadecimal."
+        )
+    if values.ndim in (1, 2):
+        refuse_integers(values, input_name)
 
 
 def refuse_terms(codes, input_name):

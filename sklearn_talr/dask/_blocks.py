@@ -9,13 +9,15 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from .._arrays import read_features
 from .._compat import HasMethods, Interval, num_samples, optional, safe_indexing, validated
+from .._hashers import FittedHasher
 from .._types import Any, Seed
 from ..codes import PackedCodes, concatenate_codes
 
 
 @validated(
-    hasher=[HasMethods(["fit", "encode"])],
+    hasher=[HasMethods("fit")],
     n_samples=[Interval(Integral, 2, None, closed="left")],
     random_state=["random_state"],
 )
@@ -35,7 +37,7 @@ def fit(
 
     Parameters
     ----------
-    hasher : hasher
+    hasher : hasher, or Pipeline or search over parameters that ends in one
         Of :mod:`sklearn_talr.hashing` or :mod:`sklearn_talr.baselines`. It is fitted in
         place, in this process.
 
@@ -76,7 +78,9 @@ def fit(
     >>> encode(hasher, X)[0].compute()
     PackedCodes(n_samples=1000, n_bits=4, bitorder='little')
     """
+    unfitted = FittedHasher.of(hasher).check()
     X = checked_rows(X, "X", has_lengths=True)
+    X = X.map_blocks(read_features, dtype=X.dtype, meta=X._meta)  # rows can be drawn of CSR
     n_total = len(X)
     if is_dask(y):
         y = checked_rows(y, "y", ndim=y.ndim, has_lengths=True)
@@ -92,7 +96,8 @@ def fit(
         rows = np.sort(rng.choice(n_total, n_samples, replace=False))
     if y is not None:  # pandas objects are sampled by position, whatever their labels are
         y = y[rows] if is_dask(y) else safe_indexing(y, rows)
-    return hasher.fit(*import_dask().compute(X[rows], y))
+    X, y = import_dask().compute(X[rows], y)
+    return hasher.fit(unfitted.read(X), y)
 
 
 _PARTS_PER_MERGE = 8
@@ -177,13 +182,13 @@ def _is_list_of_delayed(blocks):
     return is_list and bool(blocks) and all(map(is_dask, blocks))
 
 
-@validated(hasher=[HasMethods(["encode"])])
+@validated(hasher=[HasMethods("fit")])
 def encode(hasher: Any, X: Any) -> list[Any]:
     """Compute packed codes of a dask array of features, lazily.
 
     Parameters
     ----------
-    hasher : fitted hasher
+    hasher : fitted hasher, or Pipeline or search over parameters that ends in one
         Of :mod:`sklearn_talr.hashing` or :mod:`sklearn_talr.baselines`. It travels to each
         worker once. Fitting it again later does not change the codes of this call.
 
@@ -202,7 +207,7 @@ def encode(hasher: Any, X: Any) -> list[Any]:
     Raises
     ------
     TypeError
-        If `X` is not a dask array.
+        If `X` is not a dask array, or `hasher` makes no codes.
 
     sklearn.exceptions.NotFittedError
         If the hasher is not fitted.
@@ -231,14 +236,18 @@ def encode(hasher: Any, X: Any) -> list[Any]:
     >>> concatenate_codes(dask.compute(*codes))
     PackedCodes(n_samples=100, n_bits=4, bitorder='little')
     """
+    parts = FittedHasher.of(hasher).check()
     dask, X = import_dask(), checked_rows(X, "X")
     check_is_fitted(hasher)
-    if X.shape[1] != hasher.n_features_in_:
+    if X.shape[1] != parts.first.n_features_in_:
         raise ValueError(
-            f"X has {X.shape[1]} features, but {type(hasher).__name__} was fitted to "
-            f"{hasher.n_features_in_}."
+            f"X has {X.shape[1]} features, but {parts.name} was fitted to "
+            f"{parts.first.n_features_in_}."
         )
-    everywhere = dask.delayed(copy(hasher), traverse=False)
+    # Copies, which stay as they are if the user fits the hasher again
+    before = tuple(map(copy, parts.before))
+    parts = FittedHasher(None, copy(parts.hasher), before)
+    everywhere = dask.delayed(parts, traverse=False)
     encode_block = dask.delayed(_encode_block)
     return [encode_block(everywhere, block) for block in delayed_rows(X)]
 
@@ -247,5 +256,5 @@ def _encode_block(hasher, X):
     """Codes of a block, which may hold no rows: a hasher would refuse these."""
     if X.shape[0]:
         return hasher.encode(X)
-    n_bits = len(hasher.get_feature_names_out())
+    n_bits = len(hasher.hasher.get_feature_names_out())
     return PackedCodes(np.empty((0, -(-n_bits // 8)), dtype=np.uint8), n_bits)

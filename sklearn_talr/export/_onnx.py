@@ -7,6 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import NUMPY
 from .._compat import StrOptions, optional, validated
+from .._hashers import FittedHasher
 from .._paths import local_path
 from .._types import Any, FilePath, Literal
 from ..hashing._base import BaseHasher, Layers
@@ -104,13 +105,15 @@ def export_onnx(
     >>> (codes,) = session.run(None, {"features": X.astype("float32")})  # doctest: +SKIP
     """
     path = local_path(path)
+    parts = FittedHasher.of(hasher)
     name = type(hasher).__name__
-    if not isinstance(hasher, BaseHasher):
+    if parts.before or not isinstance(parts.hasher, BaseHasher):
         raise TypeError(
             "hasher must be a hasher of sklearn_talr.hashing or sklearn_talr.baselines, "
             f"got {name}. Of a Pipeline export its last step, and apply the other steps to "
             "the features."
         )
+    hasher, name = parts.hasher, parts.name
     for attribute, problem in _UNKNOWN.items():
         if getattr(hasher, attribute, None) is not None:
             raise ValueError(f"hasher, a {name}, {problem}")

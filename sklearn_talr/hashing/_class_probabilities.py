@@ -33,6 +33,7 @@ from .._compat import (
     safe_split,
     with_callbacks,
 )
+from .._hashers import read_for
 from .._parameters import KW_ONLY, parameters
 from .._progress import Progress, warn_caller
 from .._state import replace_fitted
@@ -42,6 +43,7 @@ from ..kernel_ridge._classifier import kind_of_classes
 from ._base import errors_of
 
 _MOST_CELLS = 2**26  # of a table of samples and classes
+_ENOUGH_SAMPLES = 20_000  # of 10^6 rows of 100 classes, which two stages rank at AP .99
 _TEMPERATURE_OF_CLASSES = 1.6  # better than 1 on CIFAR-10 and Fashion-MNIST
 _LEAST = 1e-12  # probability, so that logarithms stay finite
 
@@ -142,6 +144,9 @@ class ClassProbabilities(
         "passthrough": ["boolean"],
     }
 
+    # Told to HashedNeighbors: features of the rows of `fit` are those of `fit_transform`.
+    cross_fits = True
+
     estimator: Any = None
     _: KW_ONLY
     cv: Any = None
@@ -200,6 +205,7 @@ class ClassProbabilities(
             they are passed through. With `cv` 0 for those that the other folds lack, with
             a warning.
         """
+        X = self._read(X)
         return self._features(X, self._fit("fit_transform", X, y, params))
 
     def transform(self, X: Rows) -> Array:
@@ -218,9 +224,14 @@ class ClassProbabilities(
             other libraries.
         """
         check_is_fitted(self)
+        X = self._read(X)
         with self._asking(self.estimator_):
             probabilities = _probabilities(self.estimator_, X, self.classes_)
         return self._features(X, probabilities)
+
+    def _read(self, X):
+        """Features as arrays, unless the classifier declares that it takes other forms."""
+        return read_for(_default(self.estimator), X)
 
     def _asking(self, classifier):
         """Context in which errors name this class for a classifier that no user gave."""
@@ -245,6 +256,7 @@ class ClassProbabilities(
     def _fit(self, caller, X, y, params):
         """Fit the classifier; return probabilities for `fit_transform`, else None."""
         self._validate_params()
+        X, y = self._read(X), y.tocsr() if sp.issparse(y) else y
         routed = Bunch(estimator=Bunch(fit=params), splitter=Bunch(split={}))
         if routing_enabled():
             routed = process_routing(self, caller, **params)
@@ -253,11 +265,15 @@ class ClassProbabilities(
         y, tags = y.toarray() if sp.issparse(y) else y, get_tags(classifier)
         n_samples, n_classes = num_samples(y), _n_present(y)
         if self.estimator is None and n_samples * n_classes > _MOST_CELLS:
+            n_drawn = min(_ENOUGH_SAMPLES, _MOST_CELLS // n_classes)
             raise ValueError(
                 f"y has {n_classes} classes of {n_samples} samples, and the default "
-                "classifier would make tables of both that take gigabytes. Train on the "
-                "features alone, TALRHasher().fit(X, y), which draws similar samples "
-                "together; or pass a classifier of your own as estimator."
+                "classifier would make tables of both that take gigabytes. Fit to a sample "
+                "of the rows. An index encodes all rows: HashedNeighbors(make_pipeline("
+                f"ClassProbabilities(), TALRHasher()), max_samples={n_drawn}).fit(X, y). "
+                "Without an index: rows = np.random.default_rng(0).choice(len(y), "
+                f"{n_drawn}, replace=False), and fit(X[rows], y[rows]). Or pass a "
+                "classifier of your own as estimator."
             )
         takes_labels = tags.classifier_tags.multi_label or tags.target_tags.multi_output
         if kind == "multilabel-indicator" and not takes_labels:

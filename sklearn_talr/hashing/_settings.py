@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._arrays import as_numpy
 from .._lazy import has_torch, require_torch
+from .._parameters import values_of_parameters
 from .._progress import warn_caller
 from ..affinity import LabelAffinity, SharedLabelAffinity, fit_affinity, resolve_affinity
 from ..affinity._groups import within_groups
@@ -170,7 +171,7 @@ def settings_of(hasher, loss, data, is_chunk=False):
     if hasher.early_descent and data.validation is None:
         n_held_out = min(math.ceil(hasher.validation_fraction * n_samples), n_samples - 1)
     goes_on = hasher.warm_start and hasattr(hasher, "n_iter_")
-    params, by_distance = hasher.get_params(deep=False), data.affinity.by_distance
+    params, by_distance = values_of_parameters(hasher), data.affinity.by_distance
     settings = resolve(params, loss, data.X, by_distance, similar, n_held_out, goes_on)
     if settings.few_similar and similar.n_alone > _MOST_ALONE * n_samples:
         warn_caller(

@@ -10,6 +10,7 @@ from scipy.linalg import svd
 from sklearn import config_context
 from sklearn.utils.extmath import svd_flip
 
+from .._parameters import values_of_parameters
 from .._threads import one_thread
 from ..affinity._similar_rows import inverse_root
 from ..losses import Training
@@ -69,7 +70,7 @@ def fit_towers(hasher, loss, views, is_shared, rng, progress):
     """
     X, X_query, pairs = views.X, views.X_query, views.pairs
     # Settings of items and of queries, which differ in layers and decay.
-    params = hasher.get_params(deep=False) | _WITHOUT
+    params = values_of_parameters(hasher) | _WITHOUT
     sizes = params["query_hidden_layer_sizes"]
     of_query = params if sizes is None else params | {"hidden_layer_sizes": sizes}
     both = resolve(params, loss, X, False), resolve(of_query, loss, X_query, False)

@@ -18,6 +18,7 @@ from .._compat import (
     check_sample_weight,
     fit_method,
     independent_random_state,
+    num_samples,
 )
 from .._parameters import KW_ONLY, parameters
 from .._progress import Progress, warn_caller
@@ -305,6 +306,7 @@ class KernelRidgeClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimat
         """Fitted attributes, and a function for the logits of samples left out."""
         names = "X", "y", "sample_weight", "groups"
         X, y, sample_weight, groups = map(as_numpy, (X, y, sample_weight, groups), names)
+        y = y.tocsr() if sp.issparse(y) else y
         X, seen = validate_aside(self, X, dtype=_DTYPES, accept_sparse="csr")
         # Targets as indicators.
         multilabel = kind_of_classes(self, y) == "multilabel-indicator"
@@ -422,6 +424,10 @@ def kind_of_classes(estimator, y):
     if y is None:
         name = type(estimator).__name__
         raise ValueError(f"{name} requires y to be passed, but the target y is None.")
+    if not num_samples(y):
+        raise ValueError(
+            "y has no samples. Pass a class, or a row of labels, for each row."
+        )
     refuse_missing(y)
     assert_all_finite(y, input_name="y")
     check_classification_targets(y)

@@ -1,10 +1,27 @@
 """Losses that maximize tie-aware average precision and NDCG."""
 
+from difflib import get_close_matches
+
 from .._parameters import parameters
 from .._types import Count, Tensor
 from ..measures import Measure
-from ..measures._base import measure_name
+from ..measures._base import measure_name, named_measure, refuse_scorer
 from ._base import BaseLoss, _FunctionLoss
+
+# Words by which losses are called elsewhere, and the classes of this library.
+LOSSES = {
+    "AveragePrecisionLoss": ("tie-aware", "talr", "listwise", "fastap", "smooth_ap"),
+    "NDCGLoss": ("lambdarank", "lambdamart", "approx_ndcg", "listnet"),
+    "CSQLoss": ("central_similarity", "hash_centers", "bce", "binary_crossentropy"),
+    "OrthoHashLoss": ("cross_entropy", "crossentropy", "softmax", "log_loss", "arcface"),
+    "ContrastiveLoss": ("info_nce", "infonce", "nt_xent", "ntxent", "simclr", "clip"),
+    "DCMHLoss": ("cross_modal", "multimodal"),
+    "DPSHLoss": ("pairwise", "likelihood", "logistic", "dhn"),
+    "DSHLoss": ("siamese", "margin", "hinge"),
+    "DTSHLoss": ("triplet", "triplet_margin", "triplets"),
+    "HashNetLoss": ("weighted_likelihood", "continuation"),
+    "MutualInformationLoss": ("mihash", "mi", "mutual_info"),
+}
 
 
 @parameters
@@ -172,6 +189,22 @@ class NDCGLoss(BaseLoss):
         return ranking_loss(query_bits, item_bits, affinity, *how)
 
 
+def _hint_of_loss(word):
+    """A sentence that names the loss which a word means, or nothing."""
+    plain = _plain(word.removesuffix("_loss"))
+    named = {_plain(name.removesuffix("Loss")): name for name in LOSSES}
+    named |= {_plain(each): name for name, words in LOSSES.items() for each in words}
+    near = get_close_matches(plain, named, 1, cutoff=0.75)
+    if not near:
+        return ""
+    name = named[near[0]]
+    return f" Is {name} meant? from sklearn_talr.losses import {name}, and loss={name}()."
+
+
+def _plain(word):
+    return "".join(filter(str.isalnum, word.lower())).removesuffix("loss")
+
+
 def loss_of(loss):
     """Return the loss that a parameter `loss` of a hasher means.
 
@@ -180,6 +213,13 @@ def loss_of(loss):
     """
     if isinstance(loss, BaseLoss):
         return loss
+    refuse_scorer(loss, "loss")
     if not isinstance(loss, (str, Measure)):
         return _FunctionLoss(loss)
+    if named_measure(loss) is None:
+        losses = ", ".join(f"{name}()" for name in LOSSES)
+        raise ValueError(
+            "loss must be 'AP' or 'nDCG', a loss of sklearn_talr.losses or a function, got "
+            f"{loss!r}.{_hint_of_loss(loss)} Losses are {losses}."
+        )
     return NDCGLoss() if measure_name(loss, "loss") == "nDCG" else AveragePrecisionLoss()

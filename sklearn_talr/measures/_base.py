@@ -6,6 +6,7 @@ import math
 import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, fields, replace
+from difflib import get_close_matches
 from fractions import Fraction
 from numbers import Integral, Real
 from typing import ClassVar
@@ -185,7 +186,9 @@ class Measure(ABC):
         if tables:
             raise TypeError(
                 f"{self.name}(...) sets parameters by name. A table of counts is evaluated "
-                f"by {self.name}.of(table), rankings by {self.name}.score(y_true, y_score)."
+                f"by {self.name}.of(table), rankings by {self.name}.score(y_true, "
+                "y_score), and estimators by a scorer: "
+                f"scoring=make_retrieval_scorer({str(self)!r})."
             )
         unknown = params.keys() - self.parameters().keys()
         if unknown:
@@ -403,6 +406,7 @@ def parse_measure(measure: Any) -> Measure:
     """
     if isinstance(measure, Measure):
         return measure
+    refuse_scorer(measure, "measure")
     text = str(measure)
     found, hint = _TEXT.fullmatch(text), ""
     known = _ALIASES | {name.lower(): name for name in MEASURES}
@@ -455,14 +459,48 @@ def parse_measure(measure: Any) -> Measure:
 
 def measure_name(measure, parameter="measure", others=()):
     """Return "AP" or "nDCG" for its name, in any case, or its value, or one of `others`."""
+    names = "AP", "nDCG", *others
     name = {"ap": "AP", "ndcg": "nDCG"}.get(str(measure).lower(), measure)
-    if name not in ("AP", "nDCG", *others):
+    if name in names:
+        return name
+    message = f"{parameter} must be {' or '.join(map(repr, names))}, got {str(measure)!r}."
+    if meant := named_measure(measure):
+        maker = "make_ranking_scorer" if others else "make_retrieval_scorer"
+        nearest = meant.name if meant.name in names else "AP"
         raise ValueError(
-            f"{parameter} must be {' or '.join(map(repr, ('AP', 'nDCG', *others)))}, got "
-            f"{str(measure)!r}. Training ranks all items: it knows no cutoff, and no other "
-            "denominator than all relevant items. Leave them to the scorers."
+            f"{message} Training ranks all items: it knows no cutoff, and no other "
+            f"denominator than all relevant items. Set {parameter}={nearest!r}, and judge "
+            f"by scoring={maker}({str(meant)!r})."
         )
-    return name
+    near = get_close_matches(str(measure), names, 1)
+    raise ValueError(message + (f" Is {near[0]!r} meant?" if near else ""))
+
+
+def named_measure(measure):
+    """The measure that a value or a text means, also by other names, or None."""
+    if isinstance(measure, Measure) or not isinstance(measure, str):
+        return measure if isinstance(measure, Measure) else None
+    text = measure.strip().lower()
+    otherwise = _OTHERWISE.fullmatch(text)
+    known = _ALIASES | _SPELLED | {name.lower(): name for name in MEASURES}
+    if otherwise and otherwise[1] in known:
+        cutoff = f"@{otherwise[2]}" if otherwise[2] else ""
+        measure = known[otherwise[1]] + cutoff
+    try:
+        return parse_measure(measure)
+    except ValueError:
+        return None
+
+
+def refuse_scorer(scorer, parameter):
+    """Raise TypeError if a scorer is passed for a measure: it has `set_score_request`."""
+    if hasattr(scorer, "set_score_request") and not isinstance(scorer, type):
+        measures = ", ".join(map(repr, map(str, getattr(scorer, "measures", ["AP"]))))
+        raise TypeError(
+            f"{parameter} is the scorer {scorer!r}, which takes an estimator and samples, "
+            "and is for cross_val_score and searches. Here a measure is meant: "
+            f"{parameter}={measures}. To score by a scorer call scorer(estimator, X, y)."
+        )
 
 
 @validated()

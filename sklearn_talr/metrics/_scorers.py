@@ -44,6 +44,7 @@ def estimator_histograms(estimator, X, y, affinity, database, query, groups=(Non
             "(X_items, None) where y has judgments of all items, and score queries."
         )
     X_items, y_items = (X, None) if exclude_self else database
+    X, X_items = hasher.read(X), hasher.read(X_items)
     if y_items is not None:  # whose form says more than that of few queries
         affinity, y_items = _settle_targets(hasher, X_items, y_items, affinity)
     oracle, y_query = _settle_targets(hasher, X, y, affinity)
@@ -64,8 +65,8 @@ def estimator_histograms(estimator, X, y, affinity, database, query, groups=(Non
     if hasattr(hasher.hasher, "encode_query"):
         queries, items = hasher.encode_query(X), hasher.encode(X_items)
     else:
-        queries = estimator.transform(X)
-        items = queries if exclude_self else estimator.transform(X_items)
+        queries = hasher.transform(X)
+        items = queries if exclude_self else hasher.transform(X_items)
     yield hamming_histogram(queries, items, *ranked)
 
 
@@ -79,7 +80,7 @@ def name_of(estimator, query="bits"):
 def _settle_targets(hasher, X, y, affinity):
     """The oracle of an affinity, and the targets that it takes."""
     if isinstance(affinity, str):
-        affinity = getattr(hasher.hasher, "affinity_", affinity)
+        affinity = hasher.affinity_of(affinity)
         if y is not None and getattr(affinity, "comes_with_targets", False):
             affinity = "auto"  # y brings its own matrix
     if y is None:
@@ -237,7 +238,7 @@ def make_retrieval_scorer(
     query: Literal["auto", "bits", "weights"] = "auto",
     zero_division: float = np.nan,
 ) -> Callable[..., Any]:
-    """Make a scorer for hashers, and for Pipelines that end in one.
+    """Make a scorer for hashers, and for Pipelines and searches that end in one.
 
     The scorer computes codes of the samples it is given and ranks, for each of them, the
     database as the hasher's codes are to be asked. Ties are averaged over, so that no

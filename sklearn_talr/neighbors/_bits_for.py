@@ -9,6 +9,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_array, check_random_state
 
+from .._arrays import read_features
 from .._compat import HasMethods, Interval, StrOptions, validated
 from .._hashers import FittedHasher
 from .._progress import warn_caller
@@ -200,20 +201,21 @@ def n_bits_for(
         raise ValueError(f"n_bits must hold integers of at least 1, got {n_bits!r}.")
     if not isinstance(index, HashedNeighbors):
         raise TypeError(f"index must be a HashedNeighbors, got {index!r}.")
-    inner = FittedHasher.of(index.hasher).hasher
-    if isinstance(index.hasher, FrozenEstimator) or not hasattr(inner, "n_bits"):
+    unfitted = FittedHasher.of(index.hasher)
+    if unfitted.is_frozen or not hasattr(unfitted.hasher, "n_bits"):
         raise ValueError(
             f"the hasher of index is frozen or has no parameter n_bits: {index.hasher!r}. "
             "Pass one that is not fitted; n_train rows fit it."
         )
     # Disjoint rows become queries, rows to fit the hasher to, and items.
     rng = check_random_state(random_state)
-    X = check_array(X, dtype=(np.float64, np.float32))
+    X = check_array(read_features(X), dtype=(np.float64, np.float32))
     n_items = len(X) if n_items is None else int(n_items)
     X = X[rng.permutation(len(X))]
     if X_query is None:
         X_query, X = np.split(X, [min(n_queries, len(X) // 5)])
     else:
+        X_query = read_features(X_query, "X_query")
         X_query = check_array(X_query, dtype=X.dtype, input_name="X_query")
     if len(X_query) < 2 or X_query.shape[1] != X.shape[1]:
         raise ValueError(

@@ -22,6 +22,7 @@ from ..codes._scores import signs_of_bits
 from ..histogram import RankingHistogram, hamming_histogram
 from ..histogram._hamming import weighted_histograms
 from ..measures import Measure, parse_measure
+from ..measures._base import refuse_scorer
 from ..measures._evaluation import average_queries, check_weights
 from ._answers import Queries, answers, nearest
 from ._files import load_index, save_index
@@ -678,6 +679,7 @@ class CodeDatabase(FittedAtOnce):
             database; NaN, with a warning, if none has.
         """
         measure = self.scoring
+        refuse_scorer(measure, "scoring")
         if isinstance(measure, Measure) or not callable(measure):
             measure = parse_measure(measure).of
         _refuse_no_queries(X, "score")

@@ -1,13 +1,16 @@
 """A hasher together with its index, asked by features."""
 
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
+from itertools import chain
 from numbers import Integral
 from typing import Any, Literal, Self
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, check_random_state, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
@@ -22,11 +25,11 @@ from .._compat import (
     routing_enabled,
     with_callbacks,
 )
-from .._hashers import QUERIES, FittedHasher
+from .._hashers import QUERIES, FittedHasher, is_sampler, working_steps
 from .._parameters import KW_ONLY, parameters
 from .._progress import Progress
 from .._types import Array, Column, Count, FilePath, Rows, Seed
-from ..affinity import PrecomputedAffinity
+from ..affinity import PrecomputedAffinity, resolve_affinity
 from ..codes import concatenate_codes
 from ._answers import Nearest
 from ._database import CodeDatabase, of_fitted
@@ -43,10 +46,10 @@ class WithHasher(CallbackSupportMixin, MetaEstimatorMixin):
 
     hasher_: Any = of_fitted("hasher.estimator", "The fitted hasher.")
     n_features_in_: int = of_fitted(
-        "hasher.estimator.n_features_in_", "Number of features, if the hasher tells."
+        "hasher.first.n_features_in_", "Number of features, if the hasher tells."
     )
     feature_names_in_: Array = of_fitted(
-        "hasher.estimator.feature_names_in_", "Names of the features, if `fit` saw any."
+        "hasher.first.feature_names_in_", "Names of the features, if `fit` saw any."
     )
 
     def __sklearn_tags__(self) -> Any:
@@ -86,9 +89,9 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
 
     Parameters
     ----------
-    hasher : hasher, or Pipeline that ends in one
-        The hasher; `fit` fits a clone of it. A hasher that is fitted already stays as it is
-        inside ``sklearn.frozen.FrozenEstimator``.
+    hasher : hasher, or Pipeline or search over parameters that ends in one
+        The hasher, at any depth; `fit` fits a clone of it. A hasher that is fitted already
+        stays as it is inside ``sklearn.frozen.FrozenEstimator``.
 
     query : {"auto", "bits", "weights"}, default="auto"
         How the codes are asked.
@@ -126,6 +129,8 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
 
     affinity : "auto" or affinity oracle, default="auto"
         Decides who is similar to whom, for `score`, as for :class:`HammingNeighbors`.
+        ``"auto"`` takes the oracle of the hasher, if its parameter `affinity` is one, or if
+        it was fitted to two views.
 
     scoring : str, Measure or callable, default="AP"
         Tie-aware metric that `score` averages, as for :class:`HammingNeighbors`.
@@ -185,9 +190,13 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
     `score` ranks the items for the queries. After `fit` the items are the training rows,
     which flatters a hasher that learns from labels; make_retrieval_scorer does not.
 
-    In a Pipeline the codes are those that the hasher makes of the rows as they reach it in
-    `fit`. So behind ``ClassProbabilities(cv=5)`` items have probabilities of a classifier
-    that has not seen them. The same holds of items that were not drawn.
+    The codes are those of the rows that `fit` was given, in their order. In a Pipeline they
+    are made by `transform` of its steps, whatever samplers, such as those of
+    imbalanced-learn, do with the rows in `fit`. Behind a step with the attribute
+    ``cross_fits = True``, as :class:`~sklearn_talr.hashing.ClassProbabilities` has it, they
+    are those that the hasher makes of the rows as they reach it in `fit` of a Pipeline of
+    scikit-learn: items have probabilities of a classifier that has not seen them. The same
+    holds of items that were not drawn.
 
     A hasher of two views, fitted with ``X_query``, hashes queries by a function of their
     own. In a Pipeline the steps before it are for items: queries reach it as they are.
@@ -244,7 +253,7 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Features, as the hasher takes them.
+            Features, as the hasher takes them. A column of lists is stacked.
 
         y : targets of length n_samples, default=None
             Labels, 0/1 label indicators, a PrecomputedAffinity or whatever the hasher and
@@ -276,20 +285,24 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
         are not kept: they are those of the queries of `fit`, and `score` gets others.
         """
         self._validate_params()
+        unfitted = FittedHasher.of(self.hasher).check()
+        # Labels of rows are compared here, since an array that is read has none.
+        refuse_unlike_labels(X, y, ("X", "y"))
+        refuse_unlike_labels(X, ids, ("X", "ids"))
+        X = unfitted.read(X)
+        if sp.issparse(y):
+            y = y.tocsr()
         if routing_enabled():
             fit_params = process_routing(self, "fit", **fit_params).hasher.fit
-        refuse_unlike_labels(X, ids, ("X", "ids"))
-        ids = make_ids(ids, num_samples(X))  # refused before the hasher takes its time
+        # What can be refused is refused before the hasher takes its time.
+        ids = make_ids(ids, num_samples(X))
+        self._check_targets(unfitted, X, y)
         how = self.max_samples, self.random_state
         progress, hasher = Progress(self, X, y, n_fits=1), clone(self.hasher)
         with progress.nested("fit-hasher")(hasher):
             hasher, codes = fit_hasher(hasher, X, y, fit_params, *how)
         self._check_rescoring(hasher)
-        affinity = self.affinity
-        if affinity == "auto" and hasattr(hasher.hasher, "encode_query"):
-            # The oracle of a hasher of two views: y alone does not tell of both.
-            learned = hasher.hasher.affinity_
-            affinity = "auto" if getattr(learned, "comes_with_targets", False) else learned
+        affinity = self._affinity(hasher)
         features = StackedRows([X]) if self.n_rescored else None
         more = {"hasher": hasher, "ids": ids, "features": features}
         codes = read_codes(codes, None, type(self).__name__)
@@ -349,6 +362,33 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
             neighbors._fitted = replace(fitted, features=features)
         return neighbors
 
+    def _affinity(self, hasher):
+        """The oracle of `score`: "auto" is that of the hasher, if its user has chosen it.
+
+        The oracle of a hasher of two views counts in any case: y alone does not tell of
+        both views.
+        """
+        is_chosen = not isinstance(getattr(hasher.hasher, "affinity", "auto"), str)
+        if self.affinity != "auto" or not (is_chosen or _has_views(hasher)):
+            return self.affinity
+        learned = getattr(hasher.hasher, "affinity_", "auto")
+        return "auto" if getattr(learned, "comes_with_targets", False) else learned
+
+    def _check_targets(self, hasher, X, y):
+        """Raise ValueError if `y` is no target of the rows; two views check it in `fit`."""
+        if y is None or (_has_views(hasher) and self.affinity == "auto"):
+            return
+        chosen = getattr(hasher.hasher, "affinity", "auto")
+        affinity = chosen if self.affinity == "auto" else self.affinity
+        if getattr(affinity, "comes_with_targets", False):
+            affinity = "auto"
+        _, targets = resolve_affinity(affinity, None, y)
+        if targets.shape[0] != num_samples(X):
+            raise ValueError(
+                "X and y must have the same number of samples, got "
+                f"{num_samples(X)} and {targets.shape[0]}."
+            )
+
     def _read(self, X, index):
         return read_codes(index.hasher.encode(X), index)
 
@@ -406,26 +446,38 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
         return tags
 
 
+def _has_views(hasher):
+    """Whether a hasher has a function of its own for queries."""
+    return hasattr(hasher.hasher, "encode_query")
+
+
 class _Recorder(CallbackSupportMixin, BaseEstimator):
     """Last step of a Pipeline that is fitted: keeps codes of the rows that reach it."""
 
-    def __init__(self, hasher):
-        self.hasher = hasher
+    def __init__(self, tail):
+        self.tail = tail
 
     def fit(self, X, y=None, **fit_params):
-        # To callbacks the hasher itself is the last step.
+        # To callbacks the tail itself, which ends in the hasher, is the last step.
         context = getattr(self, "_parent_callback_ctx", None)
-        with context.propagate_callback_context(self.hasher) if context else nullcontext():
-            self.hasher.fit(X, y, **fit_params)
-        self.codes_ = self.hasher.encode(X)
+        with context.propagate_callback_context(self.tail) if context else nullcontext():
+            self.tail.fit(X, y, **fit_params)
+        self.codes_ = FittedHasher.of(self.tail).encode(X)
         return self
 
     def get_metadata_routing(self):
-        return self.hasher.get_metadata_routing()
+        return self.tail.get_metadata_routing()
 
 
 def fit_hasher(estimator, X, y, fit_params, max_samples=None, random_state=None):
-    """Fit a hasher, or a Pipeline that ends in one; return it and the codes of the rows."""
+    """Fit a hasher, at any depth of Pipelines, and return it and codes of the rows.
+
+    The codes are those of the rows passed, in their order, by `transform` of the steps
+    before the hasher. If a step declares by `cross_fits` that its features of the rows of
+    `fit` are made by models that have not seen these, then codes are of such features.
+    """
+    hasher = FittedHasher.of(estimator).check()
+    _refuse_inner_samplers(hasher)
     n_rows, sample = num_samples(X), None
     can_draw = not fit_params and not isinstance(y, PrecomputedAffinity)
     if max_samples is not None and n_rows > max_samples and can_draw:
@@ -433,19 +485,24 @@ def fit_hasher(estimator, X, y, fit_params, max_samples=None, random_state=None)
         sample = np.sort(rng.choice(n_rows, max_samples, replace=False))
     seen = X if sample is None else _safe_indexing(X, sample)
     y = y if sample is None or y is None else _safe_indexing(y, sample)
-    last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
-    if sample is None and hasattr(last, "_fits_items"):
-        last._fits_items = True
-    if not isinstance(estimator, Pipeline):
-        hasher = FittedHasher.of(estimator.fit(seen, y, **fit_params))
-        _checked_hasher(hasher.hasher)
+    stays = hasher.is_frozen or hasher.is_searched
+    if sample is None and not stays and hasattr(hasher.hasher, "_fits_items"):
+        hasher.hasher._fits_items = True
+    if not any(map(_cross_fits, hasher.before)):
+        hasher = FittedHasher.of(estimator.fit(seen, y, **fit_params)).check()
         return hasher, hasher.encode(X)
-    name, last = estimator.steps[-1]
-    estimator.steps[-1] = name, _Recorder(_checked_hasher(last))
-    estimator.fit(seen, y, **fit_params)
-    codes = estimator[-1].codes_
-    estimator.steps[-1] = name, last
+    with _recorded(estimator) as recorder:
+        estimator.fit(seen, y, **fit_params)
     hasher = FittedHasher.of(estimator)
+    if recorder is None:
+        return hasher, hasher.encode(X)
+    codes = recorder.codes_
+    if len(codes) != num_samples(seen):
+        raise ValueError(
+            f"{num_samples(seen)} rows were passed to fit and {len(codes)} reached the "
+            f"hasher, so that nobody knows which rows these are: a step of {estimator!r} "
+            "leaves out or repeats rows. Do that before, and pass the rows that are left."
+        )
     if sample is not None:  # rows that were drawn keep the codes that they had in `fit`
         order = len(sample) + np.arange(n_rows)
         order[sample] = np.arange(len(sample))
@@ -453,11 +510,52 @@ def fit_hasher(estimator, X, y, fit_params, max_samples=None, random_state=None)
     return hasher, codes
 
 
-def _checked_hasher(hasher):
-    """Return a hasher; raise TypeError where an estimator makes no codes."""
-    if not hasattr(hasher, "encode"):
-        raise TypeError(
-            f"hasher must be a hasher, with a method `encode`, or a Pipeline that ends in "
-            f"one, got {hasher!r}."
-        )
-    return hasher
+@contextmanager
+def _recorded(estimator):
+    """Context in which codes are kept of the rows that reach the end of a Pipeline in fit.
+
+    Yields the recorder, or None if the estimator is no Pipeline of scikit-learn itself:
+    other classes, such as that of imbalanced-learn, may change the rows on their way.
+    """
+    levels, tail, recorder = [], estimator, None
+    while type(tail) is Pipeline:
+        name, last = working_steps(tail)[-1]
+        levels.append((tail, list(tail.steps), name))
+        tail = last
+    for pipeline, steps, name in reversed(levels):
+        place = [name_of_step for name_of_step, _ in steps].index(name)
+        last = pipeline.named_steps[name]
+        if recorder is None:
+            last = recorder = _Recorder(last)
+        pipeline.steps = [*steps[:place], (name, last)]
+    yield recorder
+    for pipeline, steps, _ in levels:
+        n_fitted = len(pipeline.steps) - 1
+        pipeline.steps = [*pipeline.steps[:-1], *steps[n_fitted:]]
+
+
+def _parts(step):
+    """A step before the hasher and all in it; none of a frozen one, which fits nothing."""
+    if isinstance(step, FrozenEstimator):
+        return []
+    parts = step.get_params().values() if hasattr(step, "get_params") else []
+    return [step, *parts]
+
+
+def _cross_fits(step):
+    """Whether `fit_transform` of a step differs from `transform`, on purpose."""
+    return any(getattr(part, "cross_fits", False) is True for part in _parts(step))
+
+
+def _refuse_inner_samplers(hasher):
+    """Raise ValueError if a step before the hasher resamples X, and y stays as it is."""
+    if hasher.is_frozen:
+        return
+    for part in chain.from_iterable(map(_parts, hasher.before)):
+        if is_sampler(part) and not isinstance(part, type):
+            raise ValueError(
+                f"hasher has the sampler {part!r} in a Pipeline that is a step of another "
+                "one, where it would resample X and leave y as it is. Put it into the "
+                "Pipeline that ends in the hasher, as by imblearn.pipeline.make_pipeline("
+                "sampler, scaler, hasher)."
+            )

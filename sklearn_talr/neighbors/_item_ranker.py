@@ -4,14 +4,12 @@ import copy
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
-from sklearn.frozen import FrozenEstimator
-from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._arrays import refuse_unlike_labels
-from .._compat import HasMethods, StrOptions, routing_enabled, with_callbacks
-from .._hashers import QUERIES, FittedHasher
+from .._compat import HasMethods, StrOptions, num_samples, routing_enabled, with_callbacks
+from .._hashers import QUERIES, FittedHasher, read_for
 from .._parameters import KW_ONLY, parameters
 from .._progress import Progress
 from .._state import replace_fitted, validate_aside
@@ -35,7 +33,7 @@ class ItemRanker(RoutesToHasher, BaseEstimator):
 
     Parameters
     ----------
-    hasher : hasher of two views, or Pipeline that ends in one
+    hasher : hasher of two views, or Pipeline or search that ends in one
         The hasher; `fit` fits a clone of it to items and queries. A hasher that is fitted
         already stays as it is inside ``sklearn.frozen.FrozenEstimator``.
 
@@ -153,8 +151,10 @@ class ItemRanker(RoutesToHasher, BaseEstimator):
             what it was before.
         """
         self._validate_params()
+        unfitted = FittedHasher.of(self.hasher)
+        X = read_for(unfitted.hasher, X)
         _, seen = validate_aside(self, X, skip_check_array=True)  # the hasher checks X
-        if not hasattr(FittedHasher.of(self.hasher).hasher, "transform_query"):
+        if not hasattr(unfitted.hasher, "transform_query"):
             raise TypeError(
                 "hasher must be one of two views, with a method `transform_query`, or a "
                 f"Pipeline that ends in one, got {self.hasher!r}."
@@ -168,14 +168,14 @@ class ItemRanker(RoutesToHasher, BaseEstimator):
             y_items, queries = judgments.T.tocsr(), {"X_query": X}
         # The hasher is given the queries, under the names by which its `fit` takes them.
         hasher = self.hasher
-        if isinstance(hasher, FrozenEstimator):
+        if unfitted.is_frozen:
             queries = {}
         elif routing_enabled():
             hasher = clone(hasher)
             FittedHasher.of(hasher).hasher.set_fit_request(**dict.fromkeys(queries, True))
-        elif isinstance(hasher, Pipeline):
-            last = hasher.steps[-1][0]
-            queries = {f"{last}__{name}": value for name, value in queries.items()}
+        else:
+            path = "".join(f"{step}__" for step in unfitted.names)
+            queries = {f"{path}{name}": value for name, value in queries.items()}
         index = HashedNeighbors(
             hasher, query=self.query, scoring=self.scoring, affinity=self.affinity
         )
@@ -208,7 +208,8 @@ class ItemRanker(RoutesToHasher, BaseEstimator):
         indices : ndarray of shape (n_queries, n_neighbors)
             Rows of `X_items`, ascending within a distance.
         """
-        return self._ask(X).kneighbors(X, n_neighbors, return_distance)
+        index, X = self._ask(X)
+        return index.kneighbors(X, n_neighbors, return_distance)
 
     def score(
         self, X: Rows, y: Any, sample_weight: Column = None, *, groups: Column = None
@@ -239,7 +240,8 @@ class ItemRanker(RoutesToHasher, BaseEstimator):
         refuse_unlike_labels(X, sample_weight, ("X", "sample_weight"))
         refuse_unlike_labels(X, groups, ("X", "groups"))
         refuse_unlike_labels(self.X_items, self.groups_items, ("X_items", "groups_items"))
-        index, judgments = self._ask(X), self._judgments(y)
+        index, X = self._ask(X)
+        judgments = self._judgments(y)
         groups = {"groups_query": groups, "groups_database": self.groups_items}
         y = y if judgments is None else judgments
         return index.score(X, y, sample_weight, **groups)
@@ -258,10 +260,11 @@ class ItemRanker(RoutesToHasher, BaseEstimator):
         return tags
 
     def _ask(self, X):
-        """The fitted index, which queries of these features may be asked of."""
+        """The fitted index, and features of queries that it may be asked by."""
         check_is_fitted(self)
+        X = read_for(FittedHasher.of(self.hasher).hasher, X)
         validate_data(self, X, reset=False, skip_check_array=True)
-        return self.index_
+        return self.index_, X
 
     def _judgments(self, y):
         """Judgments with a row for each query; None where both sides have labels."""
@@ -286,5 +289,5 @@ class ItemRanker(RoutesToHasher, BaseEstimator):
             judgments = judgments[:, numbers].T.tocsr()
         else:
             return None
-        affinity.check_width(judgments, np.shape(self.X_items)[0])
+        affinity.check_width(judgments, num_samples(self.X_items))
         return judgments

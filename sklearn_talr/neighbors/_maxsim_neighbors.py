@@ -5,9 +5,12 @@ from dataclasses import dataclass, replace
 from numbers import Integral
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import clone
 
+from .._arrays import read_features
 from .._compat import HasMethods, Interval, StrOptions, num_samples, with_callbacks
+from .._hashers import FittedHasher
 from .._parameters import KW_ONLY, parameters
 from .._progress import Progress
 from .._threads import map_in_threads
@@ -36,7 +39,7 @@ class MaxSimNeighbors(WithHasher, FittedAtOnce):
 
     Parameters
     ----------
-    hasher : hasher, or Pipeline that ends in one
+    hasher : hasher, or Pipeline or search over parameters that ends in one
         The hasher of tokens; `fit` fits a clone of it. A hasher that is fitted already, as
         to a sample of the tokens, stays as it is inside ``sklearn.frozen.FrozenEstimator``.
         It is asked by `query_weights`, as :class:`~sklearn_talr.hashing.AdditiveHasher` is
@@ -137,8 +140,10 @@ class MaxSimNeighbors(WithHasher, FittedAtOnce):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_tokens, n_features)
-            Features of the tokens of all documents, as the hasher takes them.
+        X : {array-like, sparse matrix} of shape (n_tokens, n_features), or list of these
+            Features of the tokens of all documents, as the hasher takes them; or a list
+            with an array for each document, a column of lists of lists, or an array of
+            shape (n_documents, n_tokens, n_features).
 
         y : targets of length n_tokens, default=None
             Targets of the tokens, where the hasher needs any.
@@ -146,6 +151,8 @@ class MaxSimNeighbors(WithHasher, FittedAtOnce):
         groups : array-like of shape (n_tokens,), default=None
             Label of the document that each token belongs to. The tokens of a document need
             not come together. None means that each row is a document, labeled by its place.
+            Of a list of arrays it is the label of each array, and None labels these by
+            their places.
 
         Returns
         -------
@@ -159,6 +166,7 @@ class MaxSimNeighbors(WithHasher, FittedAtOnce):
             what it was before.
         """
         self._validate_params()
+        X, groups = read_tokens(FittedHasher.of(self.hasher).check(), X, groups)
         if groups is not None:  # before the hasher takes its time
             read_groups(groups, num_samples(X))
         progress, hasher = Progress(self, X, y, n_fits=1), clone(self.hasher)
@@ -174,15 +182,16 @@ class MaxSimNeighbors(WithHasher, FittedAtOnce):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_tokens, n_features)
-            Features of the tokens.
+        X : {array-like, sparse matrix} of shape (n_tokens, n_features), or list of these
+            Features of the tokens, as for `fit`.
 
         y : Ignored
             Not used by an index that is fitted; the first call passes it to `fit`.
 
         groups : array-like of shape (n_tokens,), default=None
             Labels of their documents. A document that is in the database gets more tokens.
-            None if `fit` was given none.
+            None if `fit` was given none, unless `X` is a list of arrays, which needs the
+            label of each.
 
         Returns
         -------
@@ -199,6 +208,13 @@ class MaxSimNeighbors(WithHasher, FittedAtOnce):
         if fitted is None:
             return self.fit(X, y, groups)
         self._validate_params()
+        if groups is None and token_sets(X) is not None:
+            raise ValueError(
+                "X has a set of tokens for each document, whose labels would be those of "
+                "documents in the database. Name new documents, as by groups=np.arange("
+                f"len(X)) + {len(fitted.labels)}."
+            )
+        X, groups = read_tokens(fitted.hasher, X, groups)
         self._fitted = fitted.add(fitted.hasher.encode(X), groups)
         return self
 
@@ -239,8 +255,8 @@ class MaxSimNeighbors(WithHasher, FittedAtOnce):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_query_tokens, n_features)
-            Features of the tokens of all queries.
+        X : {array-like, sparse matrix} of shape (n_query_tokens, n_features), or list
+            Features of the tokens of all queries; or a list with an array for each query.
 
         n_neighbors : int, default=None
             Number of documents. None means that of the constructor.
@@ -253,7 +269,7 @@ class MaxSimNeighbors(WithHasher, FittedAtOnce):
 
         groups : array-like of shape (n_query_tokens,), default=None
             Label of the query that each token belongs to. None means that each row is a
-            query. For one query of all rows pass ``np.zeros(len(X))``.
+            query. For one query of all rows pass ``np.zeros(len(X))``, or ``[X]`` as `X`.
 
         Returns
         -------
@@ -293,6 +309,7 @@ class MaxSimNeighbors(WithHasher, FittedAtOnce):
         n_neighbors = self.n_neighbors if n_neighbors is None else n_neighbors
         most = fitted.tokens.n_documents
         n_neighbors = check_number(n_neighbors, "n_neighbors", least=1, most=most)
+        X, groups = read_tokens(fitted.hasher, X, groups)
         found = fitted.nearest(X, groups, n_neighbors, self.n_jobs)
         scores, places, tied = zip(*found)
         distances, indices = 0.0 - np.array(scores), np.array(places, dtype=np.int64)
@@ -422,6 +439,67 @@ class Documents:
                 return exact[order], tokens.present[places[order]], tokens.present[tied]
 
             yield from map_in_threads(look, range(len(scores)), n_jobs)
+
+
+def read_tokens(hasher, X, groups):
+    """Features of tokens, and the label of each, or None if each row is a group.
+
+    Parameters
+    ----------
+    hasher : FittedHasher
+        What the features are for.
+
+    X : array-like of shape (n_tokens, n_features), or sequence of these
+        Features of tokens, or of a set of tokens for each group.
+
+    groups : array-like or None
+        A label for each row, or for each set.
+    """
+    sets = token_sets(X)
+    if sets is None:
+        return hasher.read(X), groups
+    sets = [read_features(rows, f"X[{place}]") for place, rows in enumerate(sets)]
+    sets = [rows if sp.issparse(rows) else np.asarray(rows) for rows in sets]
+    sizes = [rows.shape[0] for rows in sets]
+    shapes = {rows.shape[1:] for rows in sets}
+    if 0 in sizes or len(shapes) > 1 or len(next(iter(shapes))) != 1:
+        raise ValueError(
+            "X must have an array of shape (n_tokens, n_features) for each set of tokens, "
+            f"with at least one token and as many features, got arrays of the shapes "
+            f"{sorted({rows.shape for rows in sets})[:5]}. Leave out documents without "
+            "tokens."
+        )
+    if groups is not None and len(groups) != len(sets):
+        raise ValueError(
+            f"X has {len(sets)} sets of tokens and groups has {len(groups)} labels. Pass a "
+            "label for each set; or all tokens as rows, X=np.concatenate(X), with groups="
+            "np.repeat(labels, [len(tokens) for tokens in X])."
+        )
+    labels, numbers = read_groups(groups, len(sets))
+    if any(map(sp.issparse, sets)):
+        rows = sp.vstack(sets, format="csr")
+    else:
+        rows = np.concatenate(sets)
+    return rows, labels[numbers].repeat(sizes)
+
+
+def token_sets(X):
+    """Sets of tokens, if `X` declares by its nesting that it has several; else None."""
+    if hasattr(X, "to_pylist"):  # Arrow
+        X = X.to_pylist()
+    elif hasattr(X, "iloc") or (isinstance(X, np.ndarray) and X.dtype == object):
+        X = X.tolist() if X.ndim == 1 else X
+    if getattr(X, "ndim", 0) == 3:
+        return list(X)
+    if not isinstance(X, list | tuple) or not len(X):
+        return None
+    are_sets = (rows.ndim == 2 if hasattr(rows, "ndim") else _is_nested(rows) for rows in X)
+    return X if all(are_sets) else None
+
+
+def _is_nested(rows):
+    """Whether a list holds rows, which are lists or arrays, or holds nothing."""
+    return isinstance(rows, list | tuple) and all(hasattr(row, "__len__") for row in rows)
 
 
 def _stored(codes, by_bits):

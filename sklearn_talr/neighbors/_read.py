@@ -13,7 +13,7 @@ from .._progress import warn_caller
 from .._state import validate_aside, validate_seen
 from .._threads import slices
 from ..codes import PackedCodes
-from ..codes._packed import as_packed, refuse_integers, refuse_texts
+from ..codes._packed import as_packed, refuse_integers, refuse_no_bits
 from ..codes._scores import word_size
 
 _ROWS_PER_BLOCK = 65_536
@@ -78,8 +78,9 @@ def read_codes(X, index, owner=None):
         packed, has_signs = as_packed(X), True
         found = columns if columns.n_bits else columns._replace(n_bits=X.n_bits)
     else:
-        refuse_texts(X, "X")
-        X, found = _validated(as_numpy(X), columns)
+        X = as_numpy(X)
+        refuse_no_bits(X, "X")
+        X, found = _validated(X, columns)
         refuse_integers(X, "X")
         blocks = list(slices(len(X), _ROWS_PER_BLOCK))
         has_signs = X.min() < 0 or all(np.all(X[b] == (X[b] > 0)) for b in blocks)

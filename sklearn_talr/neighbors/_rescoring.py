@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array
 
-from .._arrays import ragged, refuse_masked
+from .._arrays import ragged, read_features, refuse_masked
 from .._compat import Interval, validated
 from .._threads import one_thread
 from .._types import Any, Array, ArrayLike, Count, Literal
@@ -87,6 +87,8 @@ def rescore(
             "cosine, scale the rows to unit length and take 'inner_product'."
         )
     refuse_masked(X_query=X_query, X_database=X_database)
+    X_query = read_features(X_query, "X_query")
+    X_database = read_features(X_database, "X_database")
     X_query = check_array(X_query, dtype=None, input_name="X_query")
     dense = hasattr(X_database, "dtype") and not sp.issparse(X_database)
     if not dense or X_database.ndim != 2:
@@ -182,6 +184,7 @@ def feature_rows(X):
         raise ValueError(
             "n_rescored compares dense features, got a sparse matrix. Set n_rescored=None."
         )
+    X = read_features(X)
     return X if isinstance(X, np.ndarray) else np.asarray(X)
 
 

@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_array
 
+from .._arrays import read_features
 from .._types import Any, Sequence
 
 
@@ -192,4 +193,5 @@ def _embedding_rows(embeddings):
     """Embeddings as float32 in memory, whatever the library and the device."""
     if hasattr(embeddings, "detach"):  # a tensor, perhaps of bfloat16, which NumPy lacks
         embeddings = embeddings.detach().cpu().float().numpy()
+    embeddings = read_features(embeddings, "embeddings")
     return check_array(embeddings, dtype=np.float32, input_name="embeddings")

@@ -11,13 +11,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score
 from sklearn.utils import check_consistent_length, column_or_1d, compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import as_numpy, check_groups, refuse_missing
 from .._compat import CallbackSupportMixin, Interval, StrOptions, fit_method
 from .._parameters import KW_ONLY, parameters
 from .._progress import Progress, warn_caller
-from .._state import held, replace_fitted, validate_aside
+from .._state import held, replace_fitted, validate_aside, validate_seen
 from .._threads import one_thread
 from .._types import Any, Array, ArrayLike, Column, Floats, Literal, Rows, Self
 from ..measures import Measure, parse_measure
@@ -457,7 +457,7 @@ class RankingSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """
         now = held(self)  # one fit, whatever other threads do
         check_is_fitted(now)
-        X = validate_data(now, as_numpy(X), accept_sparse="csr", dtype=_FLOATS, reset=False)
+        X = validate_seen(now, as_numpy(X), accept_sparse="csr", dtype=_FLOATS)
         return scores_of(X, now.coef_, now.intercept_)
 
     def predict(self, X: Rows) -> Array:

@@ -16,6 +16,7 @@ from numpy.testing import assert_array_equal
 
 from sklearn_talr.codes import PackedCodes, hamming_distances, pack_codes, unpack_codes
 from sklearn_talr.export import to_bit_strings
+from sklearn_talr.neighbors import HammingNeighbors, WeightedHammingNeighbors
 
 either_order = pytest.mark.parametrize("bitorder", ["little", "big"])
 
@@ -289,3 +290,136 @@ def test_distances_survive_permuted_and_flipped_bits(codes, seed):
     changed = codes[:, order] ^ mask
     assert_array_equal(hamming_distances(changed[:1], changed), distances)
     assert_array_equal(distances, hamming_distances(codes, codes[:1]).T)
+
+
+HASHES = [int(v) * 2 + 1 for v in np.random.default_rng(0).integers(0, 2**63, 20)]
+DIFFERENCES = np.array([[(a ^ b).bit_count() for b in HASHES] for a in HASHES])
+SIGNED = [h - 2**64 if h >= 2**63 else h for h in HASHES]
+
+
+class TestHashesAsIntegers:
+    """64 bits as integers of any type, above and below 2**63."""
+
+    @pytest.mark.parametrize(
+        "numbers",
+        [
+            HASHES,
+            tuple(HASHES),
+            SIGNED,
+            [[h] for h in HASHES],
+            [np.uint64(h) for h in HASHES],
+            [np.int64(h) for h in SIGNED],
+            [np.uint64(h) if h >= 2**63 else h for h in HASHES],
+            np.array(HASHES, dtype=object),
+            np.array(SIGNED, dtype=object)[:, None],
+            np.array(HASHES, dtype=np.uint64),
+            pd.Series(HASHES, index=range(20, 0, -1)),
+            pd.Series(HASHES, dtype=object),
+            pd.Series(HASHES, dtype="UInt64"),
+            pd.DataFrame({"hash": HASHES}),
+        ],
+        ids=lambda numbers: type(numbers).__name__,
+    )
+    def test_they_are_read(self, numbers):
+        codes = PackedCodes.from_integers(numbers, 64)
+        assert_array_equal(hamming_distances(codes, codes), DIFFERENCES)
+
+    def test_several_columns_and_an_offset(self):
+        rows = [[h, s] for h, s in zip(HASHES, HASHES[::-1])]
+        codes = PackedCodes.from_integers(rows, 128)
+        assert_array_equal(
+            hamming_distances(codes, codes), DIFFERENCES + DIFFERENCES[::-1, ::-1]
+        )
+        shifted = PackedCodes.from_integers([h - 2**63 for h in HASHES], 64, offset=2**63)
+        assert_array_equal(hamming_distances(shifted, shifted), DIFFERENCES)
+
+    @pytest.mark.parametrize(
+        ("numbers", "message"),
+        [
+            ([2**64], "integers of 64 bits"),
+            ([2**64 - 1, -1], "integers of 64 bits"),
+            ([float(h) for h in HASHES], "dtype='uint64'.*entries of float"),
+            ([None, *HASHES], "entries of NoneType, int"),
+            (pd.Series([None, *HASHES], dtype="UInt64"), "entries of float64"),
+            ([True, False], "entries of bool"),
+            (["ff", "00"], r"texts.*from_strings\(texts, base=16\)"),
+            (np.array([b"ff"]), r"texts.*from_strings"),
+            ([], "integers"),
+        ],
+    )
+    def test_what_are_no_hashes(self, numbers, message):
+        with pytest.raises(ValueError, match=message):
+            PackedCodes.from_integers(numbers, 64)
+
+    @pytest.mark.parametrize(
+        "codes",
+        [
+            HASHES,
+            [[h] for h in HASHES],
+            [[h] for h in SIGNED],
+            np.array(HASHES, dtype=object)[:, None],
+            np.array(HASHES, dtype=np.uint64),
+            np.array(HASHES, dtype=np.float64)[:, None],
+            pd.Series(HASHES),
+            pd.DataFrame({"hash": HASHES}),
+            pd.DataFrame({"hash": HASHES}, dtype="UInt64"),
+            [[h, s] for h, s in zip(HASHES, HASHES)],
+        ],
+        ids=lambda codes: type(codes).__name__,
+    )
+    def test_no_entry_takes_them_for_bits(self, codes):
+        index = HammingNeighbors(n_neighbors=1).fit(np.eye(3))
+        for call in (
+            lambda: HammingNeighbors().fit(codes),
+            lambda: WeightedHammingNeighbors().fit(codes),
+            lambda: index.kneighbors(codes),
+            lambda: index.partial_fit(codes),
+            lambda: pack_codes(codes),
+            lambda: hamming_distances(codes, codes),
+            lambda: hamming_distances(np.eye(3), codes),
+        ):
+            with pytest.raises(ValueError, match=r"PackedCodes\.from_integers\(numbers"):
+                call()
+        assert index.n_items_ == 3
+
+    @pytest.mark.parametrize(
+        ("codes", "message"),
+        [
+            (b"\x01\x02", r"2 bytes.*frombuffer\(.*reshape\(-1, n_bytes\)"),
+            (bytearray(b"\x01\x02"), r"2 bytes.*frombuffer"),
+            (memoryview(b"\x01\x02"), r"2 bytes.*frombuffer"),
+            ([b"\x01\x02", b"\x00\x03"], r"two readings.*join.*from_strings"),
+            ([bytearray(b"\x01"), bytearray(b"\x03")], r"two readings.*frombuffer"),
+            (np.array([b"\x01\x02", b"\x04\x00"]), r"tobytes\(\).*from_strings"),
+            (np.array([[b"\x01\x02"], [b"\x04\x00"]]), r"tobytes\(\).*from_strings"),
+            (pd.Series([b"\x01\x02", b"\x04\x00"]), r"two readings.*join"),
+            (["00ff", "11ff"], r"from_strings\(texts\), with base=16"),
+            ([["00ff"], ["11ff"]], r"from_strings\(texts\), with base=16"),
+            (pd.DataFrame({"hash": ["00ff", "11ff"]}), r"from_strings"),
+        ],
+        ids=lambda value: type(value).__name__,
+    )
+    def test_bytes_and_texts_have_their_own_lines(self, codes, message):
+        for call in (
+            lambda: HammingNeighbors().fit(codes),
+            lambda: pack_codes(codes),
+            lambda: hamming_distances(codes, codes),
+        ):
+            with pytest.raises(ValueError, match=message):
+                call()
+
+    def test_the_lines_are_right(self):
+        stored = [b"\x01\x02", b"\x04\x00"]
+        packed = np.frombuffer(b"".join(stored), "u1").reshape(len(stored), -1)
+        array = np.array(stored)
+        assert_array_equal(
+            packed, np.frombuffer(array.tobytes(), "u1").reshape(len(array), -1)
+        )
+        assert hamming_distances(*[PackedCodes(packed, 16)] * 2)[0, 1] == 3
+
+    def test_a_column_of_lists_of_bits_is_stacked(self):
+        bits = np.random.default_rng(0).integers(0, 2, (5, 9))
+        for column in (pd.Series(bits.tolist()), pd.DataFrame({"bits": list(bits)})):
+            assert_array_equal(pack_codes(column).data, pack_codes(bits).data)
+            index = HammingNeighbors(n_neighbors=1).fit(column)
+            assert_array_equal(index.codes_.data, pack_codes(bits).data)

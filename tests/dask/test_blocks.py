@@ -6,6 +6,8 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from sklearn_talr import HammingNeighbors, ITQHasher, PrecomputedAffinity
 from sklearn_talr.affinity import LabelAffinity, SharedLabelAffinity, ThresholdAffinity
@@ -400,3 +402,27 @@ def test_blocks_whose_rows_cannot_be_counted_are_refused():
     for ask in (kneighbors, radius_neighbors):
         with pytest.raises(ValueError, match=r"queries is None.*Pass their codes"):
             ask(None, index(HammingNeighbors(), in_blocks(BITS, (30, 30))))
+
+
+@pytest.mark.parametrize("kind", ["coo", "bsr", "dia", "dok", "lil", "csc"])
+def test_sparse_blocks_of_all_formats_are_rows(kind):
+    rows = np.where(np.abs(X) > 0.5, X, 0.0)
+    blocks = in_blocks(rows, (30, 30)).map_blocks(getattr(sp, f"{kind}_matrix"))
+    csr = in_blocks(rows, (30, 30)).map_blocks(sp.csr_matrix)
+    hasher = fit(ITQHasher(N_BITS, random_state=0), blocks, n_samples=40, random_state=0)
+    same = fit(ITQHasher(N_BITS, random_state=0), csr, n_samples=40, random_state=0)
+    codes = concatenate_codes(dask.compute(*encode(hasher, blocks)))
+    assert_array_equal(codes.data, same.encode(sp.csr_matrix(rows)).data)
+
+
+def test_a_pipeline_is_fitted_and_encodes():
+    pipeline = make_pipeline(
+        StandardScaler(), make_pipeline(ITQHasher(N_BITS, random_state=0))
+    )
+    fitted = fit(pipeline, in_blocks(X, (30, 30)), n_samples=40, random_state=0)
+    codes = encode(fitted, in_blocks(X, (7, 53)))
+    scaled = fitted[0].transform(X)
+    expected = fitted[1][0].encode(scaled)
+    fitted.fit(-X[:20])  # later, which does not change the codes of that call
+    found = concatenate_codes(dask.compute(*codes))
+    assert_array_equal(found.data, expected.data)

@@ -19,6 +19,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sklearn_talr import ITQHasher, LSHHasher, TALRHasher
+from sklearn_talr.affinity import LabelAffinity, SharedLabelAffinity, ThresholdAffinity
 from sklearn_talr.baselines import FastHasher
 from sklearn_talr.hashing import AdditiveHasher, ClassProbabilities
 from sklearn_talr.neighbors import (
@@ -397,3 +398,63 @@ class TestFiles:
                 index.save(tmp_path / "service")
         assert list(tmp_path.iterdir()) == []
         HammingNeighbors().fit(index.codes_).save(tmp_path / "codes")
+
+
+class Untouched(LSHHasher):
+    """A hasher that must not be fitted."""
+
+    def fit(self, X, y=None):
+        raise AssertionError("the hasher has taken its time")
+
+
+class TestRefusedBeforeTheFit:
+    """What can be seen beforehand is refused before the hasher takes its time."""
+
+    @pytest.mark.parametrize(
+        ("params", "y", "message"),
+        [
+            ({}, np.linspace(0, 1, 50), "values of a quantity"),
+            ({}, np.arange(49), "same number of samples"),
+            ({}, np.array([None, *np.arange(49)]), "every sample needs a label"),
+            ({}, np.eye(50)[:, :1] - 1.5, "values of a quantity"),
+            ({"affinity": LabelAffinity()}, np.eye(50, 3), r"y|labels"),
+            ({"affinity": SharedLabelAffinity()}, np.full((50, 3), 0.5), r"y|label"),
+        ],
+    )
+    @pytest.mark.parametrize("depth", [1, 2])
+    def test_targets(self, params, y, message, depth):
+        hasher = Untouched(4)
+        hasher = hasher if depth == 1 else make_pipeline(StandardScaler(), hasher)
+        index = HashedNeighbors(hasher, **params)
+        with pytest.raises(ValueError, match=message):
+            index.fit(X[:50], y)
+        assert not hasattr(index, "n_items_")
+
+    def test_targets_that_the_hasher_takes(self):
+        """Its user has chosen an affinity, which the index then judges by, too."""
+        y = np.where(np.arange(60) % 6, np.arange(60) % 3, -1)
+        hasher = TALRHasher(
+            8, affinity=LabelAffinity(ignored=-1), max_iter=1, random_state=0
+        )
+        index = HashedNeighbors(hasher).fit(X[:60], y)
+        assert isinstance(index.affinity_, LabelAffinity)
+        assert 0 < index.score(X[60:90], np.arange(30) % 3) < 1
+        quantities = np.linspace(0, 1, 60)
+        near = ThresholdAffinity(quantiles=(0.2,), levels=(1,))
+        hasher.set_params(affinity=near)
+        index = HashedNeighbors(hasher).fit(X[:60], quantities)
+        assert 0 < index.score(X[:60], quantities) < 1
+        with pytest.raises(ValueError, match="labels of -1"):
+            HashedNeighbors(Untouched(8)).fit(X[:60], y)
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit", "kneighbors", "rank", "score"])
+def test_codes_are_no_features(method):
+    index = HashedNeighbors(LSHHasher(64, random_state=0)).fit(X[:50], Y[:50])
+    codes, before = index.hasher_.encode(X[:50]), index.kneighbors(X[:5])
+    targets = () if method in ("kneighbors", "rank") else (Y[:50],)
+    with pytest.raises(
+        ValueError, match=r"X are codes.*features are meant.*HammingNeighbors"
+    ):
+        getattr(index, method)(codes, *targets)
+    check_equal(index.kneighbors(X[:5]), before)

@@ -3,7 +3,9 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
@@ -188,3 +190,95 @@ def test_wrong_calls_change_nothing(call, problem):
         call(index)
     after = index.kneighbors(QUERIES, 3, groups=QUERY_GROUPS)
     assert_array_equal(before[1], after[1])
+
+
+SIZES = np.random.default_rng(0).integers(1, 6, 30)
+LABELS = np.repeat(np.arange(30), SIZES)
+SETS = np.split(X[: SIZES.sum()], np.cumsum(SIZES)[:-1])
+
+
+def in_array(sets):
+    array = np.empty(len(sets), dtype=object)
+    array[:] = sets
+    return array
+
+
+def arrow(sets):
+    return pytest.importorskip("pyarrow").array([rows.tolist() for rows in sets])
+
+
+def tensors(sets):
+    return [pytest.importorskip("torch").tensor(rows, requires_grad=True) for rows in sets]
+
+
+FORMS_OF_SETS = {
+    "list of arrays": list,
+    "tuple of arrays": tuple,
+    "list of lists of lists": lambda sets: [rows.tolist() for rows in sets],
+    "list of lists of arrays": lambda sets: [list(rows) for rows in sets],
+    "array of arrays": in_array,
+    "Series of arrays": lambda sets: pd.Series(sets, index=range(len(sets), 0, -1)),
+    "Series of lists of lists": lambda sets: pd.Series([rows.tolist() for rows in sets]),
+    "Arrow lists of lists": arrow,
+    "list of tensors": tensors,
+    "list of sparse matrices": lambda sets: list(map(sp.coo_array, sets)),
+}
+
+
+@pytest.mark.parametrize("form", FORMS_OF_SETS.values(), ids=FORMS_OF_SETS)
+class TestSetsOfTokens:
+    """An array for each document says which tokens are its own."""
+
+    def test_documents_and_queries(self, form):
+        rows = X[: len(LABELS)]
+        expected = MaxSimNeighbors(ADDITIVE).fit(rows, groups=LABELS)
+        index = MaxSimNeighbors(ADDITIVE).fit(form(SETS))
+        assert_array_equal(index.groups_, np.arange(30))
+        queries = form(SETS[3:9])
+        found = index.kneighbors(queries, 5)
+        of_rows = np.isin(LABELS, range(3, 9))
+        wanted = expected.kneighbors(rows[of_rows], 5, groups=LABELS[of_rows])
+        assert_array_equal(found[1], wanted[1])
+        assert_allclose(found[0], wanted[0], rtol=1e-5)
+
+    def test_labels_of_documents(self, form):
+        names = np.array([f"page {i}" for i in range(30)])
+        index = MaxSimNeighbors(ADDITIVE).fit(form(SETS[:20]), groups=names[:20])
+        with pytest.raises(ValueError, match=r"groups=np\.arange\(len\(X\)\) \+ 20"):
+            index.partial_fit(form(SETS[20:]))
+        index.partial_fit(form(SETS[20:]), groups=names[20:])
+        assert_array_equal(index.groups_, names)
+        assert_array_equal(index.kneighbors(form(SETS), 1)[1][:, 0], np.arange(30))
+        # A document that is there gets more tokens.
+        index.partial_fit(form(SETS[:1]), groups=names[:1])
+        assert index.n_groups_ == 30
+        assert index.n_items_ == len(LABELS) + SIZES[0]
+
+
+def test_sets_that_are_none():
+    index = MaxSimNeighbors(ADDITIVE).fit(SETS)
+    before = index.kneighbors(SETS[:3])
+    for sets, groups, message in (
+        ([*SETS, np.empty((0, 8))], None, r"\(0, 8\).*Leave out documents without tokens"),
+        ([*SETS, np.zeros((2, 3))], None, r"as many features.*\(2, 3\)"),
+        (SETS, LABELS, r"30 sets of tokens and groups has.*np\.concatenate\(X\)"),
+        ([SETS, SETS], None, "X"),
+        (pd.Series([*SETS, None]), None, r"X is a column of lists"),
+        ([SETS[0], "text"], None, "."),
+    ):
+        with pytest.raises(ValueError, match=message):
+            index.fit(sets, groups=groups)
+    check = index.kneighbors(SETS[:3])
+    assert_array_equal(check[1], before[1])
+
+
+def test_an_array_of_three_dimensions():
+    """As models return tokens of texts that are equally long."""
+    rows = X[:120].reshape(20, 6, 8)
+    index = MaxSimNeighbors(ADDITIVE).fit(rows)
+    expected = MaxSimNeighbors(ADDITIVE).fit(X[:120], groups=np.repeat(np.arange(20), 6))
+    found = index.kneighbors(rows[:4])[1]
+    groups = np.repeat(np.arange(4), 6)
+    assert_array_equal(found, expected.kneighbors(X[:24], groups=groups)[1])
+    one_query = expected.kneighbors([X[:6]])[1]
+    assert_array_equal(one_query, found[:1])

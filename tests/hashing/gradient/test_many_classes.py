@@ -1,5 +1,8 @@
 """Data as people have them: many classes of few rows, columns of any scale, quantities."""
 
+import re
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -15,6 +18,7 @@ from sklearn_talr.hashing._settings import check_data, settings_of
 from sklearn_talr.hashing._training import split_samples
 from sklearn_talr.losses import DPSHLoss
 from sklearn_talr.losses._tie_aware import loss_of
+from sklearn_talr.neighbors import HashedNeighbors
 
 N_CLASSES, N_ROWS = 300, 4
 
@@ -142,8 +146,22 @@ class TestTeacher:
             "sklearn_talr.hashing._class_probabilities._MOST_CELLS", 200 * 50 - 1
         )
         X, y = many[0][:200], many[1][:200]
-        with pytest.raises(ValueError, match=r"50 classes .* TALRHasher"):
+        with pytest.raises(ValueError, match=r"50 classes .* TALRHasher") as refused:
             ClassProbabilities().fit(X, y)
+        # The lines that the error names work, as they are written.
+        message = str(refused.value)
+        index_line = re.search(r"HashedNeighbors\(.*?\)\.fit\(X, y\)", message)[0]
+        drawn = re.search(r"rows = (.*? replace=False\))", message)[1]
+        assert "max_samples=199" in index_line
+        names = {"X": X, "y": y, "np": np, "make_pipeline": make_pipeline}
+        names |= {"ClassProbabilities": ClassProbabilities, "TALRHasher": TALRHasher}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of few rows of many classes
+            index = eval(index_line, names | {"HashedNeighbors": HashedNeighbors})
+            assert index.n_items_ == 200
+            rows = eval(drawn, names)
+            ClassProbabilities().fit(X[rows], y[rows])
+        assert len(set(rows)) == 199
         ClassProbabilities().fit(X, np.minimum(y, 48))
         with pytest.raises(ValueError, match=r"50 classes .* teacher=None"):
             CrossViewHasher().fit(X, y)

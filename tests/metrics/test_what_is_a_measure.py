@@ -1,0 +1,137 @@
+"""Losses, measures and scorers in each other's places: errors say which is meant."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import make_scorer
+from sklearn.model_selection import cross_val_score
+
+from sklearn_talr import losses
+from sklearn_talr.baselines import StructHasher
+from sklearn_talr.hashing import CrossViewHasher, ITQHasher, LSHHasher, TALRHasher
+from sklearn_talr.losses._tie_aware import LOSSES
+from sklearn_talr.measures import AP, nDCG, parse_measure
+from sklearn_talr.metrics import (
+    make_ranking_scorer,
+    make_retrieval_scorer,
+    retrieval_report,
+)
+from sklearn_talr.neighbors import HammingNeighbors, HashedNeighbors
+from sklearn_talr.svm import RankingSVC
+
+X = np.random.default_rng(0).normal(size=(40, 4))
+Y = np.arange(40) % 2
+BITS = (X > 0).astype(int)
+LSH = LSHHasher(4, random_state=0)
+SCORERS = [make_retrieval_scorer("nDCG@5"), make_ranking_scorer("AP"), make_scorer(np.dot)]
+
+
+@pytest.mark.parametrize(
+    ("word", "name"),
+    [
+        ("triplet", "DTSHLoss"),
+        ("triplet_loss", "DTSHLoss"),
+        ("TripletLoss", "DTSHLoss"),
+        ("contrastive", "ContrastiveLoss"),
+        ("ContrastiveLoss", "ContrastiveLoss"),
+        ("contrastve", "ContrastiveLoss"),
+        ("cross_entropy", "OrthoHashLoss"),
+        ("CrossEntropyLoss", "OrthoHashLoss"),
+        ("info_nce", "ContrastiveLoss"),
+        ("csq", "CSQLoss"),
+        ("DPSH", "DPSHLoss"),
+        ("hashnet", "HashNetLoss"),
+        ("mihash", "MutualInformationLoss"),
+        ("lambdarank", "NDCGLoss"),
+        ("AveragePrecisionLoss", "AveragePrecisionLoss"),
+    ],
+)
+@pytest.mark.parametrize("kind", [TALRHasher, CrossViewHasher])
+def test_the_nearest_loss_is_named(kind, word, name):
+    with pytest.raises(ValueError, match=rf"got '{word}'\. Is {name} meant\?") as refused:
+        kind(4, loss=word).fit(X, Y)
+    assert f"from sklearn_talr.losses import {name}, and loss={name}()" in str(
+        refused.value
+    )
+    assert hasattr(losses, name)
+
+
+def test_what_is_like_no_loss_gets_a_list_of_all():
+    with pytest.raises(ValueError, match="Losses are") as refused:
+        TALRHasher(4, loss="mse").fit(X, Y)
+    message = str(refused.value)
+    assert "meant?" not in message
+    public = {name for name in losses.__all__ if name.endswith("Loss")}
+    public -= {"BaseLoss", "TieAwareLoss"}
+    assert public == set(LOSSES)
+    assert all(f"{name}()" in message for name in public)
+
+
+@pytest.mark.parametrize(
+    ("loss", "nearest", "measure"),
+    [
+        ("MAP", "AP", "AP"),
+        ("mAP", "AP", "AP"),
+        ("average_precision", "AP", "AP"),
+        ("ndcg@10", "nDCG", "nDCG@10"),
+        ("NDCG@10", "nDCG", "nDCG@10"),
+        ("map@100", "AP", "AP@100"),
+        (nDCG @ 10, "nDCG", "nDCG@10"),
+        ("mrr", "AP", "RR"),
+    ],
+)
+def test_the_measure_of_a_loss_has_its_name_here(loss, nearest, measure):
+    for estimator, maker in (
+        (TALRHasher(4, loss=loss), "make_retrieval_scorer"),
+        (CrossViewHasher(4, loss=loss), "make_retrieval_scorer"),
+        (StructHasher(4, loss=loss), "make_retrieval_scorer"),
+        (RankingSVC(loss=loss), "make_ranking_scorer"),
+    ):
+        with pytest.raises(ValueError, match="loss must be 'AP' or 'nDCG'") as refused:
+            estimator.fit(X, Y)
+        assert f"loss={nearest!r}, and judge by scoring={maker}('{measure}')" in str(
+            refused.value
+        )
+    assert str(parse_measure(measure)) == measure
+
+
+def test_the_nearest_of_few_words():
+    with pytest.raises(
+        ValueError, match=r"'zero_one', got 'zero-one'\. Is 'zero_one' meant"
+    ):
+        RankingSVC(loss="zero-one").fit(X, Y)
+
+
+@pytest.mark.parametrize("scorer", SCORERS, ids=lambda scorer: type(scorer).__name__)
+def test_a_scorer_is_no_measure(scorer):
+    index = HammingNeighbors(scoring=scorer).fit(BITS, Y)
+    hashed = HashedNeighbors(LSH, scoring=scorer).fit(X, Y)
+    for parameter, call in (
+        ("scoring", lambda: index.score(BITS, Y)),
+        ("scoring", lambda: hashed.score(X, Y)),
+        ("measure", lambda: make_retrieval_scorer(scorer)),
+        ("measure", lambda: make_ranking_scorer([scorer])),
+        ("measure", lambda: retrieval_report(BITS, BITS, "auto", Y, Y, measures=scorer)),
+        ("loss", lambda: TALRHasher(4, loss=scorer).fit(X, Y)),
+    ):
+        with pytest.raises(
+            TypeError, match=rf"{parameter} is the scorer .*{parameter}='"
+        ) as e:
+            call()
+        assert "scorer(estimator, X, y)" in str(e.value)
+    assert 0 < index.set_params(scoring="nDCG@5").score(BITS, Y) < 1
+
+
+@pytest.mark.parametrize("measure", [AP, nDCG @ 10], ids=str)
+def test_a_measure_is_no_scorer(measure):
+    with pytest.raises(TypeError, match=rf"scoring=make_retrieval_scorer\('{measure}'\)"):
+        cross_val_score(LSH, X, Y, cv=2, scoring=measure, error_score="raise")
+    scores = cross_val_score(LSH, X, Y, cv=2, scoring=make_retrieval_scorer(str(measure)))
+    assert np.all((scores > 0) & (scores < 1))
+
+
+@pytest.mark.parametrize("rows", [3.0, np.float64(3), "abc", np.array(3), 7, b"abc"])
+def test_a_single_value_is_no_table(rows):
+    hasher = ITQHasher(4, random_state=0).fit(X)
+    for call in (hasher.score, TALRHasher(4, max_iter=1).fit(X, Y).score):
+        with pytest.raises(ValueError, match=r"X (must be an array|are 3 bytes)"):
+            call(rows, Y)
