@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._arrays import as_numpy, check_groups
-from ._base import NOT_COUNTED, BaseAffinity, kinds_of
+from ._base import NOT_COUNTED, BaseAffinity, kinds_of, places_of
 from ._labels import name_of
 
 
@@ -46,7 +46,7 @@ class GroupedAffinity(BaseAffinity):
         return self.ungrouped.levels_between(y_query.values, y_database.values)
 
     def level_index(self, y_query, y_database, levels):
-        index = self.ungrouped.level_index(y_query.values, y_database.values, levels)
+        index = places_of(self.ungrouped, y_query.values, y_database.values, levels)
         index = index.astype(np.promote_types(index.dtype, np.int8))
         index[y_query.groups[:, None] == y_database.groups] = NOT_COUNTED
         return index

@@ -13,7 +13,7 @@ from .._parameters import parameters
 from .._state import replace_fitted
 from .._types import Any, Array, ArrayLike, Rows, Self
 from ..codes._packed import as_words
-from ._base import NOT_COUNTED, BaseAffinity, kinds_of, lists_as_array, refuse_tags
+from ._base import NOT_COUNTED, BaseAffinity, kinds_of, lists_as_array, refuse_tags, targets_as_csr
 
 _WIDEST_TABLE = 2**16
 
@@ -276,7 +276,9 @@ class SharedLabelAffinity(_ClassAffinity, savable=True):
                 f"are {known.tolist()}. Pass y[{known.tolist()}] if these are its columns."
             )
         y = lists_as_array(y)
-        if not sp.issparse(y):
+        if sp.issparse(y):
+            y = targets_as_csr(y)
+        else:
             refuse_tags(np.asarray(y))
         y = check_array(y, accept_sparse="csr", dtype=None, input_name="y")
         if not is_indicator(y):

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from .._arrays import as_numpy
 from .._compat import validated
 from .._types import Affinity, Any, Array, Column, Rows
-from ._base import BaseAffinity, lists_as_array, refuse_tags
+from ._base import BaseAffinity, lists_as_array, refuse_tags, targets_as_csr
 from ._groups import within_groups
 from ._labels import LabelAffinity, SharedLabelAffinity, is_indicator
 from ._precomputed import PrecomputedAffinity
@@ -109,7 +109,7 @@ def resolve_affinity(
     if isinstance(affinity, str) and affinity == "auto":
         # The form of `y` tells.
         if y is not None and not isinstance(y, BaseAffinity):
-            y = y.tocsr() if sp.issparse(y) else np.asarray(lists_as_array(y))
+            y = targets_as_csr(y) if sp.issparse(y) else np.asarray(lists_as_array(y))
         if y is None:
             affinity = ThresholdAffinity()
         elif isinstance(y, BaseAffinity):

@@ -11,6 +11,7 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from .._arrays import as_numpy
 from .._threads import one_thread
+from ._base import places_of
 
 _MOST_ASKED = 1000  # samples of which all pairs are looked at
 _AT_A_TIME = 4  # similar samples that come into a batch together
@@ -44,7 +45,7 @@ class SimilarRows:
     def levels_among(self, rows):
         """Places of the affinities of some samples to each of them among the levels."""
         targets = self._targets[rows]
-        return np.asarray(self._affinity.level_index(targets, targets, self._levels))
+        return places_of(self._affinity, targets, targets, self._levels)
 
     @cached_property
     def share(self):

@@ -16,7 +16,7 @@ from .._parameters import KW_ONLY, parameters
 from .._state import replace_fitted
 from .._threads import slices
 from .._types import Any, Array, ArrayLike, Literal, Rows, Seed, Self, Sequence
-from ._base import BaseAffinity
+from ._base import BaseAffinity, targets_as_csr
 
 _EPS = np.finfo(np.float64).eps
 _SINGLE = 1e-20, 1e20  # squared lengths that float32 can hold
@@ -193,6 +193,8 @@ class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
         """
         y = as_numpy(y, "y")
         if self.metric == "jaccard":
+            if sp.issparse(y):
+                y = targets_as_csr(y)
             y = check_array(y, accept_sparse="csr", dtype="numeric", input_name="y")
             values = y.data if sp.issparse(y) else y
             wrong = values[(values != 0) & (values != 1)]

@@ -13,6 +13,7 @@ from .._state import replace_fitted
 from .._threads import one_thread
 from .._types import Affinity, Any, Count, Rows, Seed, Self
 from ..affinity import fit_affinity
+from ..affinity._base import places_of
 from ..hashing._base import BaseHasher, all_rows_equal, check_features, mean_and_unit
 
 
@@ -77,7 +78,7 @@ class DiscreteHasher(BaseHasher):
         rows = rng.permutation(X.shape[0])[: self.subsample]
         known |= {"affinity_": affinity.given}
         start = partial(Progress, self, X, y, fitted=lambda state: known | state)
-        index = affinity.level_index(targets[rows], targets[rows], levels)
+        index = places_of(affinity, targets[rows], targets[rows], levels)
         if np.any(index < 0):
             raise ValueError(f"{type(self).__name__} knows no pairs that do not count.")
         X = X[rows].toarray() if sp.issparse(X) else X[rows]

@@ -290,6 +290,8 @@ class HostEngine:
         self._functions, self._features = functions, features
         self._is_binary = loss.measure == "AP"
         levels = np.arange(2) if self._is_binary else training.gain_levels
+        # The places of all levels fit into it.
+        self._place_type = np.min_scalar_type(-max(len(training.levels), 2**15))
         self._how = np.float64(levels), loss.measure, loss.simplified
         of_pairs = training.affinity, training.levels, training.targets
         self._level_index = level_index or levels_of_pairs(*of_pairs, np.asarray)
@@ -333,7 +335,7 @@ class HostEngine:
             *(each.forward(view, kept) for each, view in zip(self._functions, views))
         )
         bits = [np.tanh(scale * each) for each in activations]
-        index = self._level_index(*samples).astype(np.int16)
+        index = self._level_index(*samples).astype(self._place_type)
         if self._is_binary:
             np.minimum(index, 1, out=index)
         if not both:

@@ -9,6 +9,7 @@ from sklearn.utils import gen_batches
 
 from .._compat import num_samples
 from ..affinity import JudgmentAffinity, SharedLabelAffinity, fit_affinity, resolve_affinity
+from ..affinity._base import places_of
 from ..affinity._groups import leave_out_groups
 from ..affinity._similar_rows import SimilarRows
 from ._base import check_features, errors_told
@@ -232,7 +233,7 @@ class Pairs:
         index : ndarray of shape (n_queries, n_items), dtype int32
         """
         affinity, y_query, y_item = self._of_pairs
-        index = affinity.level_index(y_query[queries], y_item[items], self.levels)
+        index = places_of(affinity, y_query[queries], y_item[items], self.levels)
         return index.astype(np.int32)
 
     def blocks(self, queries):

@@ -11,6 +11,7 @@ from .._compat import validated
 from .._threads import map_in_threads, one_thread
 from .._types import Affinity, Any, ArrayLike, Column, Count
 from ..affinity import resolve_affinity
+from ..affinity._base import places_of
 from ..affinity._groups import GroupedAffinity, leave_out_groups
 from ..codes._packed import as_packed, code_words, refuse_terms
 from ..codes._scores import columns_of, fixed, tables_of
@@ -194,7 +195,7 @@ def hamming_histogram(
         counts = np.zeros((rows.stop - rows.start, len(levels), n_bits + 1), dtype=np.int64)
         for part, of_part, starts in parts:
             with config_context(assume_finite=True):
-                level = affinity.level_index(y_query[rows], targets[of_part], levels)
+                level = places_of(affinity, y_query[rows], targets[of_part], levels)
             level = level.astype(np.int16 if len(levels) < 2**15 else np.int32)
             weight = None if weights is None else weights[part]
             count_levels(queries[rows], items[part], starts, level, weight, counts)
@@ -268,7 +269,7 @@ def weighted_histograms(weights, packed, affinity, y_query, y_database, *, n_job
         scores = np.maximum(scores, np.finfo(np.float64).min)  # of items without direction
         true = y_query[rows]
         if affinity is not None:
-            index = affinity.level_index(true, y_database, levels)
+            index = places_of(affinity, true, y_database, levels)
             true, left_out = levels[index], index < 0
             scores[left_out], true[left_out] = -np.inf, 0  # cells that hold no item
         return RankingHistogram.from_scores(true, scores)
