@@ -110,11 +110,17 @@ class CenteredGradient:
         self.by_entries, self.mean, self.sums = by_entries, mean, sums
         self.kept = np.arange(len(sums))
 
+    __array_ufunc__ = None  # so that arrays leave sums to this class
+
     def __add__(self, other):
+        if isinstance(other, np.ndarray):  # of rows that are not of few entries
+            return np.ascontiguousarray(self.of_units(len(other)) + other)
         sums = self.by_entries + other.by_entries, self.mean, self.sums + other.sums
         total = CenteredGradient(*sums)
         total.kept = self.kept
         return total
+
+    __radd__ = __add__
 
     def parts(self):
         """What `descend_by_inputs` takes."""
@@ -296,6 +302,10 @@ class HostEngine:
         of_pairs = training.affinity, training.levels, training.targets
         self._level_index = level_index or levels_of_pairs(*of_pairs, np.asarray)
         self._is_shared = functions[0] is functions[-1]
+        if self._is_shared and not all(rows.is_wide for rows in features):
+            # Sums of gradients are then arrays with a unit a row.
+            first = functions[0].parameters
+            first[0] = np.ascontiguousarray(first[0])
         distinct = functions[:1] if self._is_shared else functions
         self._parameters = [each for view in distinct for each in view.parameters]
         steps = [each for view in distinct for each in view.steps()]
