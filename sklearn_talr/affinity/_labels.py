@@ -79,7 +79,17 @@ class LabelAffinity(_ClassAffinity, savable=True):
             The oracle itself.
         """
         self._validate_params()
-        self.check_targets(y)
+        if self.ignored is not None and self.ignored != self.ignored:
+            raise ValueError(
+                "ignored=nan is equal to no label, not even to NaN. Give samples without a "
+                "label another one, as np.where(np.isnan(y), -1, y) with ignored=-1."
+            )
+        y = self.check_targets(y)
+        if self.ignored is not None and len(y) and np.all(y == self.ignored):
+            raise ValueError(
+                f"y has no label but {self.ignored!r}, which is ignored, so no sample "
+                "counts. Pass labels of some samples, or ignored=None."
+            )
         return self
 
     def check_targets(self, y: Any) -> Any:
@@ -110,8 +120,7 @@ class LabelAffinity(_ClassAffinity, savable=True):
         names = {name_of(kind) for kind in [type(self.ignored), *kinds_of(y[:1])]}
         if self.ignored is not None and len(names) > 1:
             raise ValueError(f"ignored={self.ignored!r} is not of the type of labels in y.")
-        are_numbers = y.dtype.kind in "if" and y.size and self.ignored != -1
-        if are_numbers and y.min() == -1 and np.any(np.abs(y) != 1):
+        if self.ignored != -1 and has_unlabeled(y):
             raise ValueError(
                 "y has labels of -1 among others, by which scikit-learn marks samples "
                 "without a label. Leave these out: X[y != -1] and y[y != -1], or let them "
@@ -365,6 +374,15 @@ def is_indicator(y):
     """Whether an array or sparse matrix holds nothing but zeros and ones."""
     values = y.data if sp.issparse(y) else y
     return values.dtype.kind in "biuf" and not np.any((values != 0) & (values != 1))
+
+
+def has_unlabeled(y):
+    """Whether labels hold a -1 among others, by which scikit-learn marks what has none.
+
+    It is a class if all other labels are 1, or if some are less than -1.
+    """
+    is_signed = y.dtype.kind in "if" and y.size > 0
+    return bool(is_signed and y.min() == -1 and np.any(np.abs(y) != 1))
 
 
 def name_of(kind):

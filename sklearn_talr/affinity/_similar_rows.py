@@ -68,12 +68,19 @@ class SimilarRows:
 
     @property
     def n_alone(self):
-        """Number of samples that are similar to no other; 0 if that is not known."""
+        """Number of samples that are similar to no other; 0 if that is not known.
+
+        Samples whose label is ignored are not among them.
+        """
         if not self.has_groups:
             return 0
         columns = self._neighborhoods.astype(np.int64)
         are_shared = np.bincount(columns.indices, minlength=columns.shape[1]) > 1
-        return int(np.sum(columns @ are_shared == 0))
+        are_alone = columns @ are_shared == 0
+        affinity = getattr(self._affinity, "ungrouped", self._affinity)
+        if getattr(affinity, "ignored", None) is not None:
+            are_alone &= np.diff(columns.indptr) > 0
+        return int(np.sum(are_alone))
 
     def draw(self, rng):
         """Draw a group for each sample: the first of its columns in a random order.

@@ -37,6 +37,7 @@ from .._parameters import KW_ONLY, parameters
 from .._progress import Progress, warn_caller
 from .._state import replace_fitted
 from .._types import Any, Array, ArrayLike, Literal, Rows, Self
+from ..affinity._labels import has_unlabeled
 from ..kernel_ridge import KernelRidgeClassifierCV
 from ..kernel_ridge._classifier import kind_of_classes
 from ._base import errors_of
@@ -251,6 +252,13 @@ class ClassProbabilities(
         # A classifier that takes these targets, and the targets as it takes them.
         kind, classifier = kind_of_classes(self, y), clone(_default(self.estimator))
         y, tags = y.toarray() if sp.issparse(y) else y, get_tags(classifier)
+        if kind == "multiclass" and has_unlabeled(np.asarray(as_numpy(y, "y"))):
+            raise ValueError(
+                "y has labels of -1 among others, by which scikit-learn marks samples "
+                "without a label, and a classifier would learn that they are alike. Leave "
+                "them out: X[y != -1] and y[y != -1]. If -1 is a class, number the classes "
+                "from 0: np.unique(y, return_inverse=True)[1]."
+            )
         n_samples, n_classes = num_samples(y), _n_present(y)
         if self.estimator is None and n_samples * n_classes > _MOST_CELLS:
             raise ValueError(

@@ -197,8 +197,11 @@ class Pairs:
 
     @property
     def classes(self):
-        """Targets of items and of queries, if they are classes or labels; else None."""
-        return None if None in self._members else (self._y_item, self._y_query)
+        """`ClassTargets` of items and of queries; None if targets name no classes."""
+        if None in self._members:
+            return None
+        of_query, of_item = self._members
+        return _class_targets(self._y_item, of_item), _class_targets(self._y_query, of_query)
 
     @cached_property
     def _steps(self):
@@ -288,6 +291,30 @@ class Pairs:
             places = (rng.random_sample(len(having)) * sizes[having]).astype(np.intp)
             queries = rows.indices[rows.indptr[having] + places]
         return queries
+
+
+class ClassTargets(NamedTuple):
+    """Targets of one view that name classes or labels.
+
+    Parameters
+    ----------
+    y : ndarray or CSR of length n_samples
+        Class labels, or label indicators.
+
+    has_class : ndarray of shape (n_samples,) of bool
+        Whether each sample is known to be of a class. One whose label is ignored is not. Of
+        label indicators all are, as a row of zeros says that it has none of the labels.
+    """
+
+    y: object
+    has_class: np.ndarray
+
+
+def _class_targets(y, members):
+    labels, is_member = members
+    if labels is None:
+        return ClassTargets(y, np.ones(y.shape[0], dtype=bool))
+    return ClassTargets(y, np.diff(is_member.indptr) > 0)
 
 
 def has_contrast(pairs):
