@@ -553,7 +553,9 @@ class BaseAffinity:
                 "all samples as y=PrecomputedAffinity(matrix)."
             )
         if np.ma.is_masked(values):
-            raise ValueError(f"{expected} masked entries. Return -1 for pairs that do not count.")
+            raise ValueError(
+                f"{expected} masked entries. Return -1 for pairs that do not count."
+            )
         values = np.asarray(values)
         if values.shape != shape:
             raise ValueError(f"{expected} shape {values.shape}.")

@@ -1,7 +1,8 @@
 """Affinity by class labels, one or several per sample."""
 
 import copy
-from numbers import Real
+from datetime import date, timedelta
+from numbers import Number, Real
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,9 +14,23 @@ from .._parameters import parameters
 from .._state import replace_fitted
 from .._types import Any, Array, ArrayLike, Rows, Self
 from ..codes._packed import as_words
-from ._base import NOT_COUNTED, BaseAffinity, kinds_of, lists_as_array, refuse_tags, targets_as_csr
+from ._base import (
+    NOT_COUNTED,
+    BaseAffinity,
+    kinds_of,
+    lists_as_array,
+    refuse_tags,
+    targets_as_csr,
+)
 
 _WIDEST_TABLE = 2**16
+_KINDS = {  # of labels, the first that fits
+    "strings": str,
+    "bytes": bytes,
+    "dates": (np.datetime64, date),
+    "durations": (np.timedelta64, timedelta),
+    "numbers": (Number, np.bool_, np.number),
+}
 
 
 class _ClassAffinity(BaseAffinity, BaseEstimator):
@@ -387,9 +402,8 @@ def has_unlabeled(y):
 
 def name_of(kind):
     """Name of a type of labels: those of other names are never equal."""
-    if issubclass(kind, (str, bytes)):
-        return "strings" if issubclass(kind, str) else "bytes"
-    return "numbers"
+    names = (name for name, kinds in _KINDS.items() if issubclass(kind, kinds))
+    return next(names, kind.__name__)
 
 
 def _words(indicator):

@@ -25,9 +25,9 @@ class PrecomputedAffinity(BaseAffinity):
     affinity : {array-like, sparse matrix} of shape (n_samples, n_samples)
         Integers, 0 for "not similar". Entries below 0, and NaN, are pairs that do not
         count, which is -1 from then on. Rows are queries and columns database items; the
-        matrix need not be symmetric. Entries that a sparse matrix stores more than once add up,
-        as SciPy adds them up. An integer array or an integer CSR matrix without entries
-        below -1 is not copied, and must not be changed afterwards.
+        matrix need not be symmetric. Entries that a sparse matrix stores more than once
+        add up, as SciPy adds them up. An integer array or an integer CSR matrix without
+        entries below -1 is not copied, and must not be changed afterwards.
 
     Attributes
     ----------

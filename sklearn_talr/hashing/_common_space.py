@@ -72,7 +72,7 @@ def teach_classes(views, teacher, progress):
 
 
 def _learn(teacher, X, targets, name, progress):
-    """Fit a teacher to the rows of a view that have a class; coordinates of all its rows."""
+    """Fit a teacher to rows that have a class, and return coordinates of all rows."""
     message = f"teacher cannot learn from {name}: {{}} Pass another one, or teacher=None."
     # In double precision: starts of hash functions make much of rounding.
     X, has_class = X.astype(np.float64, copy=False), targets.has_class

@@ -112,7 +112,13 @@ def check_views(hasher, X, y, X_query, y_query, groups=None, groups_query=None):
         targets_query = judgments_by_query(affinity, X, y, X_query)
         affinity, unjudged = affinity.fit_clone(targets_query), hasher.unjudged
         targets, levels = np.arange(X.shape[0]), affinity.levels_
-    groups = (groups if same_rows and groups_query is None else groups_query), groups
+    if same_rows and groups_query is not None:
+        raise ValueError(
+            "groups_query is passed to fit, but X_query is not, so each row is a query and "
+            "an item of one group. Pass groups alone, or the features of the queries as "
+            "X_query."
+        )
+    groups = groups if same_rows else groups_query, groups
     pairs = Pairs(affinity, targets_query, targets, levels, same_rows, unjudged, groups)
     if not has_contrast(pairs):
         if unjudged == "ignored":
@@ -188,10 +194,13 @@ class Pairs:
         self.n_items, self.n_queries = y_item.shape[0], y_query.shape[0]
         self.same_rows, self._y_query, self._y_item = same_rows, y_query, y_item
         asked = JudgmentAffinity(unjudged="ignored") if unjudged == "ignored" else affinity
-        sides, groups = (y_query, y_item), groups or (None, None)
-        if same_rows and groups[0] is None:
-            groups = (np.arange(self.n_items),) * 2
-        self._of_pairs = leave_out_groups(asked, sides, groups, ("groups_query", "groups"))
+        self._of_pairs = leave_out_groups(
+            asked,
+            (y_query, y_item),
+            groups or (None, None),
+            ("groups_query", "groups"),
+            exclude_self=same_rows,
+        )
         self._members = [affinity.memberships(y) for y in (y_query, y_item)]
         self.judgments = None if unjudged is None else y_query
 
@@ -201,7 +210,9 @@ class Pairs:
         if None in self._members:
             return None
         of_query, of_item = self._members
-        return _class_targets(self._y_item, of_item), _class_targets(self._y_query, of_query)
+        return _class_targets(self._y_item, of_item), _class_targets(
+            self._y_query, of_query
+        )
 
     @cached_property
     def _steps(self):

@@ -70,7 +70,7 @@ def hamming_histogram(
 
     exclude_self : bool, default=False
         Queries and database are the same samples in the same order, and no query is
-        ranked against itself. With groups it adds nothing: a sample is in its own.
+        ranked against itself, whatever the groups of both sides are.
 
     groups_query, groups_database : array-like of shape (n,), default=None
         Labels of groups, such as cameras, sessions, videos or near-duplicates. Items of the
@@ -142,10 +142,9 @@ def hamming_histogram(
             "exclude_self needs query i to be database item i, but there are "
             f"{len(query_codes)} queries and {len(database_codes)} items."
         )
-    if exclude_self and groups_query is None and groups_database is None:
-        groups = (np.arange(len(query_codes)),) * 2  # each a group of one
-    asked = affinity, (y_query, y_database), groups
-    affinity, y_query, y_database = leave_out_groups(*asked)
+    affinity, y_query, y_database = leave_out_groups(
+        affinity, (y_query, y_database), groups, exclude_self=exclude_self
+    )
     levels = affinity.levels_between(y_query, y_database)
     queries, database = code_words(query_codes, database_codes)
     n_bits = query_codes.n_bits
@@ -154,11 +153,12 @@ def hamming_histogram(
     # targets, and where each group of equal targets starts. Where the affinity can tell
     # groups they are one part, and equal codes of a group may be there once, with weights;
     # elsewhere every item is a group of its own.
-    own, items, weights = None, database, None
+    own, samples, items, weights = None, None, database, None
     if isinstance(affinity, GroupedAffinity):
         groups = affinity.ungrouped.group_targets(y_database.values)
         if groups is not None:  # pairs are counted, and those of the own groups taken away
             own, affinity = (y_query.groups, y_database.groups), affinity.ungrouped
+            samples = y_query.samples
             y_query, y_database = y_query.values, y_database.values
     else:
         groups = affinity.group_targets(y_database)
@@ -187,6 +187,9 @@ def hamming_histogram(
         runs = np.flatnonzero(np.r_[True, changes, True][: len(order) + 1])
         own_group, own_label = own_group[runs[:-1]], own_label[runs[:-1]]
         firsts, lasts = (np.searchsorted(own_label, own[0], s) for s in ("left", "right"))
+    if samples is not None:  # each a run of its own, unless it is in its own group
+        after = samples + (own[0] != own[1])
+        single = np.arange(len(database) + 1)
 
     def count(rows):
         """Counts of some of the queries."""
@@ -202,6 +205,9 @@ def hamming_histogram(
         if own is not None:
             of_queries = own_group, firsts[rows], lasts[rows], counts
             take_away_runs(queries[rows], own_items, runs, level, *of_queries)
+        if samples is not None:
+            of_queries = group, samples[rows], after[rows], counts
+            take_away_runs(queries[rows], database, single, level, *of_queries)
         return counts
 
     counts = np.empty((len(queries), len(levels), n_bits + 1), dtype=np.int64)

@@ -55,8 +55,8 @@ def estimator_histograms(estimator, X, y, affinity, database, query, groups=(Non
     elif y_items is None:
         _, y_items = _settle_targets(hasher, X_items, None, affinity)
     if exclude_self:
-        groups = (np.arange(y_query.shape[0]) if groups[0] is None else groups[0],) * 2
-    ranked = leave_out_groups(oracle, (y_query, y_items), groups)
+        groups = groups[0], groups[0]
+    ranked = leave_out_groups(oracle, (y_query, y_items), groups, exclude_self=exclude_self)
     if hasher.query_form(query) == "weights":
         weights, packed = as_numpy(hasher.query_weights(X)), hasher.encode(X_items)
         yield from weighted_histograms(weights, packed, *ranked)

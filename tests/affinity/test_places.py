@@ -67,7 +67,9 @@ def fit(affinity, **options):
     return TALRHasher(4, affinity=affinity, max_iter=2, random_state=0, **options).fit(X, Y)
 
 
-@pytest.mark.parametrize("make", (BEYOND | OF_ANOTHER_FORM).values(), ids=BEYOND | OF_ANOTHER_FORM)
+@pytest.mark.parametrize(
+    "make", (BEYOND | OF_ANOTHER_FORM).values(), ids=BEYOND | OF_ANOTHER_FORM
+)
 def test_places_of_an_own_oracle(make):
     affinity = OwnPlaces(make)
     calls = [
@@ -123,9 +125,9 @@ def test_a_matrix_that_changes(is_sparse, value, levels):
         counts = hamming_histogram(CODES, CODES, "auto", affinity, affinity).counts
         assert counts.sum() == 90 * 90 - (affinity.toarray() < 0).sum()
         return
-    with pytest.raises(ValueError, match="PrecomputedAffinity.*levels"):
+    with pytest.raises(ValueError, match=r"PrecomputedAffinity.*levels"):
         hamming_histogram(CODES, CODES, "auto", affinity, affinity)
-    with pytest.raises(ValueError, match="PrecomputedAffinity.*levels"):
+    with pytest.raises(ValueError, match=r"PrecomputedAffinity.*levels"):
         TALRHasher(4, loss="nDCG", max_iter=1, random_state=0).fit(X, affinity)
 
 
@@ -162,9 +164,9 @@ VALUES = {
 @pytest.mark.parametrize(("function", "message"), VALUES.values(), ids=VALUES)
 def test_values_that_are_no_affinities(function, message):
     affinity = oracle(function)
-    with pytest.raises(ValueError, match=f"affinity <.*{message}"):
+    with pytest.raises(ValueError, match=rf"affinity <.*{message}"):
         hamming_histogram(CODES, CODES, affinity, Y, Y)
-    with pytest.raises(ValueError, match=f"affinity <.*{message}"):
+    with pytest.raises(ValueError, match=rf"affinity <.*{message}"):
         fit(affinity)
 
 

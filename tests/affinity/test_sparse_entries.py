@@ -21,7 +21,7 @@ CODES = np.random.default_rng(0).integers(0, 2, (6, 5))
 
 
 def in_parts(table, seed=0):
-    """A CSR matrix that stores the entries of a table in units, unsorted, and some zeros."""
+    """A CSR matrix that stores entries of a table in units, unsorted, and some zeros."""
     rng, rows = np.random.default_rng(seed), []
     for row in np.asarray(table):
         columns = np.repeat(np.arange(len(row)), row)
@@ -107,7 +107,7 @@ def test_a_label_or_an_element_is_there_once():
     with pytest.raises(ValueError, match="0/1 label indicator"):
         SharedLabelAffinity().fit(twice)
     sets = ThresholdAffinity((0.5, 0.1), (1, 2), metric="jaccard")
-    with pytest.raises(ValueError, match="0 and 1.*but holds 2"):
+    with pytest.raises(ValueError, match=r"0 and 1.*but holds 2"):
         sets.fit(twice)
     once = in_parts(labels.astype(int))  # unsorted, with zeros that are stored
     assert_array_equal(sets.fit(once)(once, once), sets.fit(labels)(labels, labels))

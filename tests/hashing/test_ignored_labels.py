@@ -1,4 +1,4 @@
-"""Samples whose label is ignored are no class of their own to anything that learns classes."""
+"""Samples whose label is ignored are no class of their own to what learns classes."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,9 @@ def test_the_teacher_learns_known_rows_only(y, ignored):
     for teacher, view in ((hasher.teacher_, RIGHT), (hasher.query_teacher_, LEFT)):
         assert_array_equal(teacher.classes_, np.unique(y[~UNKNOWN]))
         alone = ClassProbabilities().fit(view[~UNKNOWN], y[~UNKNOWN])
-        np.testing.assert_allclose(teacher.transform(view), alone.transform(view), atol=1e-6)
+        np.testing.assert_allclose(
+            teacher.transform(view), alone.transform(view), atol=1e-6
+        )
 
 
 def test_one_view():

@@ -1,6 +1,6 @@
 """One function of two views, whose features are dense, or sparse of few or many entries."""
 
-from itertools import product
+from itertools import pairwise, product
 from types import SimpleNamespace
 
 import numpy as np
@@ -28,7 +28,7 @@ def engine_of(views, solver, sizes):
     settings = SimpleNamespace(dropout=(0.0, 0.0), weight_decay=0.1, solver=solver)
     rng = np.random.RandomState(0)
     widths = [N_FEATURES, *sizes, N_BITS]
-    coefs = [rng.normal(size=shape) / shape[0] ** 0.5 for shape in zip(widths, widths[1:])]
+    coefs = [rng.normal(size=shape) / shape[0] ** 0.5 for shape in pairwise(widths)]
     intercepts = [rng.normal(size=width) / 9 for width in widths[1:]]
     mean, unit = FEW.mean(axis=0), 0.5 + rng.random_sample(N_FEATURES)
     features = [Features(view, mean, unit) for view in views]
@@ -58,7 +58,9 @@ def steps_of(engine, kept):
 def test_steps_are_those_of_dense_features(item, query, solver, sizes, kept):
     views = KINDS[item], KINDS[query]
     dense = [view.toarray() if sp.issparse(view) else view for view in views]
-    found, expected = (steps_of(engine_of(each, solver, sizes), kept) for each in (views, dense))
+    found, expected = (
+        steps_of(engine_of(each, solver, sizes), kept) for each in (views, dense)
+    )
     for one, other in zip(found, expected, strict=True):
         assert_allclose(one, other, rtol=1e-3, atol=2e-4)
 
