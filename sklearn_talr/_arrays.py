@@ -118,6 +118,30 @@ def as_numpy(array, input_name=None):
     return convert_to_numpy(array, space.xp)
 
 
+def row_norms(X):
+    """Lengths of the rows of an array of floats, also where squares would be 0 or infinite.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features), float32 or float64
+        Rows.
+
+    Returns
+    -------
+    norms : ndarray of shape (n_rows,)
+        Of the type of the rows; float64 if float32 cannot hold their squares.
+    """
+    magnitudes = np.abs(X).max(axis=1, initial=0)
+    limits = np.finfo(X.dtype)
+    low = np.sqrt(limits.tiny) / limits.eps
+    high = np.sqrt(limits.max) * limits.eps
+    if not np.any((magnitudes > high) | ((magnitudes > 0) & (magnitudes < low))):
+        return np.linalg.norm(X, axis=1)
+    scales = np.frexp(magnitudes)[1]  # of powers of two, which change no digit
+    scaled = np.ldexp(X.astype(np.float64), -scales[:, None])
+    return np.ldexp(np.linalg.norm(scaled, axis=1), scales)
+
+
 def has_missing(values):
     """Whether a vector holds NaN, NaT, None or pandas' NA."""
     if values.dtype.kind == "O":
@@ -165,7 +189,9 @@ def axis_labels(table, axis=0):
         return None, False
     if hasattr(table, "iloc"):
         index = table.index if axis == 0 else table.columns
-        is_default = getattr(index, "start", None) == 0 and getattr(index, "step", None) == 1
+        is_default = (
+            getattr(index, "start", None) == 0 and getattr(index, "step", None) == 1
+        )
         return np.asarray(index, dtype=object), is_default
     if axis == 1 and hasattr(table, "columns") and not callable(table.columns):
         return np.asarray(list(table.columns), dtype=object), False

@@ -215,14 +215,35 @@ def _look_up(values, levels):
     return index
 
 
+def refuse_row(y):
+    """Raise ValueError if labels are one row of a matrix, as MATLAB keeps vectors."""
+    shape = np.shape(y)
+    if len(shape) == 2 and shape[0] == 1 < shape[1]:
+        raise ValueError(
+            f"y should be a 1d array, got one row, of shape {shape}. If it holds a label "
+            "for each sample, as MATLAB keeps a vector, pass np.ravel(y). If it holds the "
+            "labels of one sample, pass affinity=SharedLabelAffinity()."
+        )
+
+
 def refuse_tags(y):
     """Raise ValueError if entries of an array are collections of labels, or rows names."""
     are_text = {kind: issubclass(kind, (str, bytes)) for kind in kinds_of(y)}
     several = any(issubclass(k, _COLLECTIONS) and not text for k, text in are_text.items())
-    if several or (y.ndim == 2 and y.shape[1] > 1 and any(are_text.values())):
+    if several and all(np.size(entry) == 1 for entry in y.flat):
         raise ValueError(
-            f"y has several labels for one sample. To learn from them, {_HOW_TO_BINARIZE}."
+            "y has an array of one label for each sample, as scipy.io.loadmat reads the "
+            "cells of MATLAB. Pass [str(label[0]) for label in y.ravel()], or read the "
+            "file by loadmat(..., simplify_cells=True). If they are lists of labels, "
+            f"{_HOW_TO_BINARIZE}."
         )
+    if several or (y.ndim == 2 and y.shape[1] > 1 and any(are_text.values())):
+        how = f"To learn from them, {_HOW_TO_BINARIZE}."
+        if y.ndim == 2 and len(y) == 1:
+            how += (
+                " If it is one row of labels, as MATLAB keeps a vector, pass np.ravel(y)."
+            )
+        raise ValueError(f"y has several labels for one sample. {how}")
 
 
 def kinds_of(array):

@@ -19,6 +19,7 @@ from ._base import (
     BaseAffinity,
     kinds_of,
     lists_as_array,
+    refuse_row,
     refuse_tags,
     targets_as_csr,
 )
@@ -114,9 +115,12 @@ class LabelAffinity(_ClassAffinity, savable=True):
         samples without a label. They are taken for a class if all other labels are 1, or if
         some are less than -1.
         """
-        y = column_or_1d(lists_as_array(y))
+        y = lists_as_array(y)
+        refuse_row(y)
+        if not sp.issparse(y) and np.ndim(y) in (1, 2):
+            refuse_tags(np.asarray(y))
+        y = column_or_1d(y)
         if y.dtype.kind == "O":
-            refuse_tags(y)
             kinds = kinds_of(y)
             if all(issubclass(kind, str) for kind in kinds):
                 return y.astype(str)  # many times faster to compare than objects
@@ -305,12 +309,7 @@ class SharedLabelAffinity(_ClassAffinity, savable=True):
         else:
             refuse_tags(np.asarray(y))
         y = check_array(y, accept_sparse="csr", dtype=None, input_name="y")
-        if not is_indicator(y):
-            raise ValueError(
-                "y must be a 0/1 label indicator of shape (n_samples, n_labels). Wrap a "
-                "matrix of affinities as PrecomputedAffinity(y), and turn lists of labels "
-                "into indicators by MultiLabelBinarizer().fit_transform(y)."
-            )
+        refuse_other_numbers(y)
         return y
 
     def levels_between(self, y_query: Any, y_database: Any) -> Array:
@@ -389,6 +388,32 @@ def is_indicator(y):
     """Whether an array or sparse matrix holds nothing but zeros and ones."""
     values = y.data if sp.issparse(y) else y
     return values.dtype.kind in "biuf" and not np.any((values != 0) & (values != 1))
+
+
+def refuse_other_numbers(y):
+    """Raise ValueError if label indicators, an array or a sparse matrix, are not 0/1."""
+    if is_indicator(y):
+        return
+    values = y.data if sp.issparse(y) else y
+    if values.dtype.kind == "f" and np.any(values % 1):
+        raise ValueError(
+            "y must be a 0/1 label indicator of shape (n_samples, n_labels), but holds "
+            "fractions. If they are probabilities of labels, say which labels a sample "
+            "has, as (y > 0.5).astype(int)."
+        )
+    if values.dtype.kind in "if" and np.any(values < 0):
+        raise ValueError(
+            "y must be a 0/1 label indicator of shape (n_samples, n_labels), but holds "
+            f"{values.min()}. If a sample lacks the labels that are negative, pass "
+            "(y > 0).astype(int). If negative ones are pairs of samples that do not count, "
+            "pass PrecomputedAffinity(y)."
+        )
+    raise ValueError(
+        "y must be a 0/1 label indicator of shape (n_samples, n_labels). Wrap a "
+        "matrix of affinities as PrecomputedAffinity(y), and turn lists of labels "
+        "into indicators by MultiLabelBinarizer().fit_transform(y). If it holds two other "
+        "numbers, say which of them is a label, as (y == 2).astype(int)."
+    )
 
 
 def has_unlabeled(y):

@@ -129,7 +129,9 @@ def resolve_affinity(
                     "of affinities, which are non-negative integers. If its rows are "
                     "features, by whose distance samples are similar, pass "
                     "affinity=ThresholdAffinity(). Round or bin affinities. If negative "
-                    "ones, or NaN, are of pairs that do not count: PrecomputedAffinity(y)."
+                    "ones, or NaN, are of pairs that do not count: PrecomputedAffinity(y). "
+                    "If a sample lacks labels that are -1: (y > 0).astype(int). If "
+                    "fractions are probabilities of labels: (y > 0.5).astype(int)."
                 )
             if y.shape[0] == y.shape[1]:
                 affinity = y = PrecomputedAffinity(given)
@@ -138,7 +140,8 @@ def resolve_affinity(
             else:
                 raise ValueError(
                     f"y of shape {y.shape} is neither labels, nor a 0/1 label indicator "
-                    "with at most as many columns as rows. Pass "
+                    "with at most as many columns as rows. Pass np.ravel(y) if it is one "
+                    "row of labels, as MATLAB keeps a vector, "
                     "y=PrecomputedAffinity(matrix) if it is a matrix of affinities that "
                     "cross-validation has sliced by rows, affinity=JudgmentAffinity() if "
                     "its columns are samples of another kind, such as the queries that "

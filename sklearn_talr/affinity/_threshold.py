@@ -10,7 +10,7 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
-from .._arrays import as_numpy
+from .._arrays import as_numpy, row_norms
 from .._compat import Interval, StrOptions
 from .._parameters import KW_ONLY, parameters
 from .._state import replace_fitted
@@ -20,6 +20,7 @@ from ._base import BaseAffinity, targets_as_csr
 
 _EPS = np.finfo(np.float64).eps
 _SINGLE = 1e-20, 1e20  # squared lengths that float32 can hold
+_LEAST_MAGNITUDE = 1e-140  # whose square float64 holds with all digits
 _CELLS_PER_BLOCK = 2**20  # of rows that are subtracted from each other
 
 
@@ -180,7 +181,7 @@ class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
         thresholds = low + (high - low) * (places - ends[0])
         # Equal distances of decimal fractions differ by what these are rounded by. A row
         # far from all others, such as one of -9999, is not to decide how much that is.
-        length = np.quantile(np.linalg.norm(rows, axis=1), 0.99)
+        length = np.quantile(row_norms(rows), 0.99)
         rounded = 8 * np.finfo(rows.dtype).eps * length
         thresholds = thresholds * (1 + rows.shape[1] * _EPS) + rounded
         return replace_fitted(self, fitted | {"thresholds_": thresholds, "mean_": mean})
@@ -207,7 +208,14 @@ class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
             return y
         if np.ndim(y) == 1 and np.ndim(y[0] if len(y) else 0) == 0:
             y = np.reshape(y, (-1, 1))
-        return check_array(y, dtype=(np.float64, np.float32), input_name="y")
+        y = check_array(y, dtype=(np.float64, np.float32), input_name="y")
+        largest = float(np.abs(y).max(initial=0))
+        if largest > 1 / _LEAST_MAGNITUDE or 0 < largest < _LEAST_MAGNITUDE:
+            raise ValueError(
+                f"y has magnitudes up to {largest:.0e}, whose squares float64 cannot hold. "
+                "Scale the features, as y / np.abs(y).max()."
+            )
+        return y
 
     def targets_of(self, X: Rows) -> Any:
         """Return the features as targets, or raise ValueError if they are sparse."""

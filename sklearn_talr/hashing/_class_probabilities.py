@@ -20,7 +20,7 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from .._arrays import as_numpy
+from .._arrays import as_numpy, row_norms
 from .._compat import (
     CallbackSupportMixin,
     HasMethods,
@@ -238,7 +238,7 @@ class ClassProbabilities(
         center, offset, unit = self.beside_
         X = _dense(X)
         X = (X - center).astype(X.dtype, copy=False)
-        lengths = np.linalg.norm(X, axis=1, keepdims=True)
+        lengths = row_norms(X)[:, None].astype(X.dtype, copy=False)
         scores = (_scores(probabilities, exclusive) - offset) / unit
         beside = X / np.where(lengths > 0, lengths, 1), scores.astype(X.dtype, copy=False)
         return np.concatenate(beside, axis=1)

@@ -25,6 +25,14 @@ from .._state import replace_fitted, validate_aside, validate_seen
 from .._threads import one_thread
 from .._types import Any, Array, ArrayLike, Column, Count, Floats, Literal, Rows, Seed, Self
 from ..affinity import SharedLabelAffinity
+from ..affinity._base import (
+    kinds_of,
+    lists_as_array,
+    refuse_row,
+    refuse_tags,
+    targets_as_csr,
+)
+from ..affinity._labels import refuse_other_numbers
 from ..affinity._similar_rows import SimilarRows, units_of_features
 from ._model import (
     KERNELS,
@@ -309,8 +317,8 @@ class KernelRidgeClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimat
         # Targets as indicators.
         multilabel = kind_of_classes(self, y) == "multilabel-indicator"
         if multilabel:
-            Y = check_array(y, accept_sparse="csr", dtype=np.float64)
-            Y = y = ((Y.toarray() if sp.issparse(Y) else Y) > 0).astype(np.float64)
+            Y = check_array(y, accept_sparse=True, dtype=np.float64)
+            Y = y = Y.toarray() if sp.issparse(Y) else Y
             classes = np.arange(Y.shape[1])
         else:
             y = column_or_1d(y, warn=True)
@@ -418,12 +426,45 @@ class KernelRidgeClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimat
 
 
 def kind_of_classes(estimator, y):
-    """Type of target of classes or of label indicators, or ValueError."""
+    """Type of target of classes or of label indicators.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Whose name errors tell.
+
+    y : object
+        Targets, as a user gives them.
+
+    Returns
+    -------
+    kind : {"binary", "multiclass", "multilabel-indicator"}
+        As scikit-learn's `type_of_target` names it.
+
+    Raises
+    ------
+    ValueError
+        If there is not one class for each sample, and `y` is no 0/1 label indicator.
+    """
     if y is None:
         name = type(estimator).__name__
         raise ValueError(f"{name} requires y to be passed, but the target y is None.")
+    y = lists_as_array(y)
+    y = targets_as_csr(y) if sp.issparse(y) else y
     refuse_missing(y)
+    shape = np.shape(y)
+    if len(shape) in (1, 2) and 0 in shape:
+        raise ValueError(f"y is empty, of shape {shape}. Pass a class for each sample.")
+    if not sp.issparse(y) and shape:
+        refuse_tags(np.asarray(y))
+    if not sp.issparse(y) and kinds_of(np.asarray(y)) & {bytes, np.bytes_}:
+        raise ValueError("y holds bytes. Pass strings, as np.char.decode(y) makes them.")
+    refuse_row(y)
     assert_all_finite(y, input_name="y")
+    if len(shape) == 2 and shape[1] > 1:
+        values = y.data if sp.issparse(y) else np.asarray(y)
+        if values.dtype.kind in "if" and np.any((values < 0) | (values % 1 > 0)):
+            refuse_other_numbers(values)
     check_classification_targets(y)
     kind = type_of_target(y)
     if kind == "multiclass-multioutput":
@@ -432,6 +473,8 @@ def kind_of_classes(estimator, y):
             "columns of classes. Pass one column, or indicators of all classes, as "
             "OneHotEncoder().fit_transform(y) gives them."
         )
+    if kind == "multilabel-indicator":
+        refuse_other_numbers(y if sp.issparse(y) else np.asarray(y))
     return kind
 
 
