@@ -193,9 +193,20 @@ def axis_labels(table, axis=0):
             getattr(index, "start", None) == 0 and getattr(index, "step", None) == 1
         )
         return np.asarray(index, dtype=object), is_default
-    if axis == 1 and hasattr(table, "columns") and not callable(table.columns):
-        return np.asarray(list(table.columns), dtype=object), False
+    names = getattr(table, "column_names", getattr(table, "columns", None))  # of Arrow
+    if axis == 1 and names is not None and not callable(names):
+        return np.fromiter(names, dtype=object), False
     return None, False
+
+
+def _have_one_index(first, second, axis):
+    """Whether two tables of pandas have equal labels, which is soon seen of large ones."""
+    if not (hasattr(first, "iloc") and hasattr(second, "iloc")):
+        return False
+    if axis >= min(first.ndim, second.ndim):
+        return False
+    indices = (table.index if axis == 0 else table.columns for table in (first, second))
+    return next(indices).equals(next(indices))
 
 
 def refuse_unlike_labels(first, second, names, axis=0):
@@ -216,17 +227,20 @@ def refuse_unlike_labels(first, second, names, axis=0):
     axis : {0, 1}, default=0
         Rows or columns.
     """
+    if _have_one_index(first, second, axis):
+        return
     (labels, is_default), (other, other_is_default) = (
         axis_labels(table, axis) for table in (first, second)
     )
     if labels is None or other is None or len(labels) != len(other):
         return
-    if np.array_equal(labels, other):
+    differ = [one != two and repr(one) != repr(two) for one, two in zip(labels, other)]
+    if not any(differ):
         return
     is_reordered = sorted(map(repr, labels)) == sorted(map(repr, other))
     if (is_default or other_is_default) and not is_reordered:
         return
-    place = int(np.flatnonzero([one != two for one, two in zip(labels, other)])[0])
+    place = differ.index(True)
     noun = ("row", "index") if axis == 0 else ("column", "columns")
     state = "the same labels in another order" if is_reordered else "other labels"
     one, two = names

@@ -125,7 +125,9 @@ def leave_out_groups(
         if of_side is None:
             raise ValueError(
                 f"{name} is None, and groups of the other side are given. Pass both; a "
-                "scorer takes those of queries as `groups`, see make_retrieval_scorer."
+                "scorer takes those of queries as `groups`, which a search hands on under "
+                "metadata routing, and other tools do not: pass them "
+                "functools.partial(scorer, groups=groups)."
             )
         of_side = as_numpy(of_side, name)
         if np.shape(of_side) != (y.shape[0],):

@@ -399,7 +399,8 @@ def refuse_other_numbers(y):
         raise ValueError(
             "y must be a 0/1 label indicator of shape (n_samples, n_labels), but holds "
             "fractions. If they are probabilities of labels, say which labels a sample "
-            "has, as (y > 0.5).astype(int)."
+            "has, as (y > 0.5).astype(int). If they are affinities, round them, and wrap "
+            "the matrix as PrecomputedAffinity(y)."
         )
     if values.dtype.kind in "if" and np.any(values < 0):
         raise ValueError(

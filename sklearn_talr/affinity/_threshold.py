@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._arrays import as_numpy, row_norms
 from .._compat import Interval, StrOptions
 from .._parameters import KW_ONLY, parameters
+from .._progress import warn_caller
 from .._state import replace_fitted
 from .._threads import slices
 from .._types import Any, Array, ArrayLike, Literal, Rows, Seed, Self, Sequence
@@ -138,6 +139,11 @@ class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
         ValueError
             If a parameter or a row is not valid, or there is one row only. The oracle is
             then what it was before.
+
+        Warns
+        -----
+        UserWarning
+            If a level cannot occur, because so many pairs have one distance.
         """
         self._validate_params()  # by _fit_context it would be skipped in a hasher's fit
         quantiles, levels = np.asarray(self.quantiles, dtype=float), np.asarray(self.levels)
@@ -165,8 +171,9 @@ class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
         }
         if self.metric == "jaccard":
             pairs = _jaccard(rows, rows)[~np.tri(rows.shape[0], dtype=bool)]
-            fitted |= {"thresholds_": np.quantile(pairs, quantiles), "mean_": None}
-            return replace_fitted(self, fitted)
+            thresholds = np.quantile(pairs, quantiles)
+            _warn_of_lost_levels(quantiles, levels, thresholds, 0.0, len(pairs))
+            return replace_fitted(self, fitted | {"thresholds_": thresholds, "mean_": None})
         mean = rows.mean(axis=0, dtype=np.float64)
         squares = euclidean_distances(rows - mean, squared=True)
         np.fill_diagonal(squares, -1)  # which is that of no pair
@@ -184,6 +191,7 @@ class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
         length = np.quantile(row_norms(rows), 0.99)
         rounded = 8 * np.finfo(rows.dtype).eps * length
         thresholds = thresholds * (1 + rows.shape[1] * _EPS) + rounded
+        _warn_of_lost_levels(quantiles, levels, thresholds, rounded, len(pairs))
         return replace_fitted(self, fitted | {"thresholds_": thresholds, "mean_": mean})
 
     def check_targets(self, y: Any) -> Any:
@@ -286,6 +294,38 @@ class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
             pairs = query[part], item[part]
             squares[pairs] = _squares(y_query[pairs[0]], y_database[pairs[1]])
         return self.levels_[::-1][np.searchsorted(limits, squares, side="left")]
+
+
+def _warn_of_lost_levels(quantiles, levels, thresholds, rounded, n_pairs):
+    """Warn of levels that no pair can have, as the next quantile has an equal distance.
+
+    Parameters
+    ----------
+    quantiles, levels, thresholds : ndarrays of shape (n_quantiles,)
+        What belongs together.
+
+    rounded : float
+        By what equal distances differ.
+
+    n_pairs : int
+        Of rows that were compared. Quantiles of less than one of them tell nothing.
+    """
+    by_quantile = np.argsort(quantiles)
+    steps = np.diff(thresholds[by_quantile])
+    is_lost = np.append(False, steps <= rounded)
+    is_lost &= quantiles[by_quantile] * n_pairs >= 1
+    if not is_lost.any():
+        return
+    lost, kept = by_quantile[is_lost][::-1], by_quantile[~is_lost][::-1]
+    share = quantiles[lost[0]]
+    warn_caller(
+        f"Levels {levels[lost].tolist()} of ThresholdAffinity cannot occur: among the "
+        f"nearest {100 * share:.3g} % of pairs many have one distance, "
+        f"{thresholds[lost[0]]:.3g}, as of repeated rows. Drop repeated rows, as "
+        "np.unique(rows, axis=0) does, pass larger quantiles, or say that fewer levels are "
+        f"meant: ThresholdAffinity(quantiles={quantiles[kept].tolist()}, "
+        f"levels={levels[kept].tolist()})."
+    )
 
 
 def _jaccard(rows, others):

@@ -6,6 +6,7 @@ from numbers import Integral
 import numpy as np
 import scipy.sparse as sp
 
+from .._arrays import refuse_unlike_labels
 from .._compat import Interval, StrOptions, fit_method, independent_random_state
 from .._parameters import KW_ONLY, parameters
 from .._progress import Progress
@@ -73,6 +74,7 @@ class DiscreteHasher(BaseHasher):
             If Ctrl-C has ended the fit early, which keeps the bits or rounds done by then.
         """
         rng = independent_random_state(self.random_state)
+        refuse_unlike_labels(X, y, ("X", "y"))
         X, known = check_features(self, X)
         affinity, targets, levels = fit_affinity(self.affinity, X, y)
         rows = rng.permutation(X.shape[0])[: self.subsample]

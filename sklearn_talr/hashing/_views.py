@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import gen_batches
 
+from .._arrays import refuse_unlike_labels
 from .._compat import num_samples
 from ..affinity import JudgmentAffinity, SharedLabelAffinity, fit_affinity, resolve_affinity
 from ..affinity._base import places_of
@@ -63,6 +64,7 @@ def check_views(hasher, X, y, X_query, y_query, groups=None, groups_query=None):
         If features and targets do not fit, nothing is relevant to any query, or all is
         equally so.
     """
+    _refuse_unlike_rows(X, y, X_query, y_query, groups, groups_query)
     X, seen = check_features(hasher, X)
     affinity, same_rows, unjudged = hasher.affinity, X_query is None, None
     if not same_rows:
@@ -132,6 +134,16 @@ def check_views(hasher, X, y, X_query, y_query, groups=None, groups_query=None):
             "queries, so every ranking is as good as any other. Check y and y_query."
         )
     return Views(X, X_query, seen, seen_query, pairs)
+
+
+def _refuse_unlike_rows(X, y, X_query, y_query, groups, groups_query):
+    """Raise ValueError if tables of one side have labels that disagree."""
+    refuse_unlike_labels(X, y, ("X", "y"))
+    refuse_unlike_labels(X, groups, ("X", "groups"))
+    refuse_unlike_labels(X_query, y_query, ("X_query", "y_query"))
+    refuse_unlike_labels(X_query, groups_query, ("X_query", "groups_query"))
+    if X_query is not None and y_query is None and hasattr(y, "iloc"):
+        refuse_unlike_labels(X_query, y.T, ("X_query", "y.T"))  # columns are queries
 
 
 def judgments_by_query(affinity, X, y, X_query):

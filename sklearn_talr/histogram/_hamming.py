@@ -6,7 +6,7 @@ import numpy as np
 from sklearn import config_context, get_config
 from sklearn.utils import gen_batches
 
-from .._arrays import refuse_masked
+from .._arrays import refuse_masked, refuse_unlike_labels
 from .._compat import validated
 from .._threads import map_in_threads, one_thread
 from .._types import Affinity, Any, ArrayLike, Column, Count
@@ -117,6 +117,13 @@ def hamming_histogram(
            [0, 1, 0]])
     """
     refuse_masked(query_codes=query_codes, database_codes=database_codes)
+    names = "query_codes", "database_codes"
+    refuse_unlike_labels(query_codes, database_codes, names, axis=1)
+    refuse_unlike_labels(query_codes, y_query, ("query_codes", "y_query"))
+    refuse_unlike_labels(query_codes, groups_query, ("query_codes", "groups_query"))
+    refuse_unlike_labels(database_codes, y_database, ("database_codes", "y_database"))
+    names = "database_codes", "groups_database"
+    refuse_unlike_labels(database_codes, groups_database, names)
     refuse_terms(query_codes, "query_codes")
     refuse_terms(database_codes, "database_codes")
     if y_query is None or y_database is None:

@@ -85,7 +85,7 @@ def rescore(
             f"metric must be 'euclidean' or 'inner_product', got {metric!r}. For the "
             "cosine, scale the rows to unit length and take 'inner_product'."
         )
-    refuse_masked(X_query=X_query, X_database=X_database)
+    refuse_masked(X_query=X_query, X_database=X_database, candidates=candidates)
     X_query = check_array(X_query, dtype=None, input_name="X_query")
     dense = hasattr(X_database, "dtype") and not sp.issparse(X_database)
     if not dense or X_database.ndim != 2:
