@@ -116,9 +116,9 @@ class LabelAffinity(_ClassAffinity, savable=True):
         some are less than -1.
         """
         y = lists_as_array(y)
-        refuse_row(y)
         if not sp.issparse(y) and np.ndim(y) in (1, 2):
             refuse_tags(np.asarray(y))
+        refuse_row(y)
         y = column_or_1d(y)
         if y.dtype.kind == "O":
             kinds = kinds_of(y)

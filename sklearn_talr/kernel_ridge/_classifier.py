@@ -320,8 +320,8 @@ class KernelRidgeClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimat
         # Targets as indicators.
         multilabel = kind_of_classes(self, y) == "multilabel-indicator"
         if multilabel:
-            Y = check_array(y, accept_sparse=True, dtype=np.float64)
-            Y = y = Y.toarray() if sp.issparse(Y) else Y
+            dense = y.toarray() if sp.issparse(y) else y
+            Y = y = check_array(dense, dtype=np.float64)
             classes = np.arange(Y.shape[1])
         else:
             y = column_or_1d(y, warn=True)
