@@ -214,7 +214,7 @@ def refuse_unlike_labels(first, second, names, axis=0):
 
     Labels agree if they are equal and in one order. Labels that pandas has counted are no
     declaration, unless they are those of the other table in another order. An object
-    without labels, such as an array, goes with any other.
+    without labels, such as an array, goes with any other, and a single label with any.
 
     Parameters
     ----------
@@ -232,7 +232,7 @@ def refuse_unlike_labels(first, second, names, axis=0):
     (labels, is_default), (other, other_is_default) = (
         axis_labels(table, axis) for table in (first, second)
     )
-    if labels is None or other is None or len(labels) != len(other):
+    if labels is None or other is None or len(labels) != len(other) or len(labels) < 2:
         return
     differ = [one != two and repr(one) != repr(two) for one, two in zip(labels, other)]
     if not any(differ):

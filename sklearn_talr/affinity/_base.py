@@ -217,7 +217,7 @@ def _look_up(values, levels):
 
 def refuse_row(y):
     """Raise ValueError if labels are one row of a matrix, as MATLAB keeps vectors."""
-    shape = np.shape(y)
+    shape = getattr(y, "shape", ())
     if len(shape) == 2 and shape[0] == 1 < shape[1]:
         raise ValueError(
             f"y should be a 1d array, got one row, of shape {shape}. If it holds a label "
@@ -523,7 +523,8 @@ class BaseAffinity:
                 "attribute levels_, the sorted values that it can take, first 0."
             )
         levels = np.asarray(self.levels_)
-        if levels[0] != 0 or np.any(np.diff(levels) <= 0):
+        are_numbers = levels.ndim == 1 and levels.size and levels.dtype.kind in "biuf"
+        if not are_numbers or levels[0] != 0 or not np.all(levels[1:] > levels[:-1]):
             raise ValueError(f"affinity.levels_ must ascend from 0 itself, got {levels}.")
         return levels
 

@@ -382,6 +382,12 @@ class RankingSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         refuse_unlike_labels(X, groups, names[::2])
         X, y, groups = map(as_numpy, (X, y, groups), names)
         refuse_missing(y)
+        shape = getattr(y, "shape", ())
+        if len(shape) == 2 and shape[0] == 1 < shape[1]:
+            raise ValueError(
+                f"y should be a 1d array, got one row, of shape {shape}. If it holds a "
+                "label for each sample, as MATLAB keeps a vector, pass np.ravel(y)."
+            )
         loss = measure_name(self.loss, "loss", ("zero_one",))
         (X, y), seen = validate_aside(self, X, y=y, accept_sparse="csr", dtype=_FLOATS)
         classes, target, grades = read_targets(y, loss, groups)

@@ -69,6 +69,11 @@ def test_a_row_of_numbers(call):
     call(np.ravel(row))
 
 
+def test_a_row_of_two_classes():
+    with pytest.raises(ValueError, match=r"np\.ravel\(y\)"):
+        RankingSVC().fit(X, (KIND > 0)[None])
+
+
 def test_lists_of_labels_are_lists():
     for y in ([["a"], ["b", "c"], []], np.array([["a"], ["b", "c"]], dtype=object)):
         with pytest.raises(ValueError, match="MultiLabelBinarizer"):

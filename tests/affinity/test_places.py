@@ -207,3 +207,17 @@ class Doubled(LabelAffinity, BaseEstimator):
 def test_a_subclass_that_compares_otherwise():
     with pytest.raises(ValueError, match=r"Doubled\(\).*levels"):
         hamming_histogram(CODES, CODES, Doubled(), Y, Y)
+
+
+@pytest.mark.parametrize(
+    "levels", [[], [1, 2], [0, 2, 1], [0, np.nan], ["0", "1"], [[0, 1]], 0, [0, 0]]
+)
+def test_levels_that_do_not_ascend_from_zero(levels):
+    def equal(a, b):
+        return np.equal.outer(a, b).astype(int)
+
+    equal.levels_ = levels
+    with pytest.raises(ValueError, match=r"levels_ must ascend from 0"):
+        hamming_histogram(CODES, CODES, equal, Y, Y)
+    with pytest.raises(ValueError, match=r"levels_ must ascend from 0"):
+        fit(equal)
