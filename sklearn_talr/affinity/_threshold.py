@@ -143,7 +143,8 @@ class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
         Warns
         -----
         UserWarning
-            If a level cannot occur, because so many pairs have one distance.
+            If a level cannot occur, because so many pairs of rows have one distance.
+            Single numbers, such as ages, are equal as a matter of course.
         """
         self._validate_params()  # by _fit_context it would be skipped in a hasher's fit
         quantiles, levels = np.asarray(self.quantiles, dtype=float), np.asarray(self.levels)
@@ -191,7 +192,8 @@ class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
         length = np.quantile(row_norms(rows), 0.99)
         rounded = 8 * np.finfo(rows.dtype).eps * length
         thresholds = thresholds * (1 + rows.shape[1] * _EPS) + rounded
-        _warn_of_lost_levels(quantiles, levels, thresholds, rounded, len(pairs))
+        if rows.shape[1] > 1:  # equal numbers, such as ages, are no repeated rows
+            _warn_of_lost_levels(quantiles, levels, thresholds, rounded, len(pairs))
         return replace_fitted(self, fitted | {"thresholds_": thresholds, "mean_": mean})
 
     def check_targets(self, y: Any) -> Any:

@@ -114,13 +114,13 @@ def check_views(hasher, X, y, X_query, y_query, groups=None, groups_query=None):
         targets_query = judgments_by_query(affinity, X, y, X_query)
         affinity, unjudged = affinity.fit_clone(targets_query), hasher.unjudged
         targets, levels = np.arange(X.shape[0]), affinity.levels_
-    if same_rows and groups_query is not None:
+    if same_rows and groups_query is not None and groups is not None:
         raise ValueError(
             "groups_query is passed to fit, but X_query is not, so each row is a query and "
             "an item of one group. Pass groups alone, or the features of the queries as "
             "X_query."
         )
-    groups = groups if same_rows else groups_query, groups
+    groups = (groups if same_rows and groups_query is None else groups_query), groups
     pairs = Pairs(affinity, targets_query, targets, levels, same_rows, unjudged, groups)
     if not has_contrast(pairs):
         if unjudged == "ignored":

@@ -44,7 +44,8 @@ def test_rows_that_differ():
         warnings.simplefilter("error")
         ThresholdAffinity().fit(ROWS)
         ThresholdAffinity(metric="jaccard", quantiles=(0.3, 0.1), levels=(1, 2)).fit(SETS)
-        ThresholdAffinity().fit([3.0, 3.0, 4.0])  # three pairs have no finer quantiles
+        ThresholdAffinity().fit(REPEATED[:4])  # six pairs have no finer quantiles
+        ThresholdAffinity().fit(np.arange(200) // 20)  # such as ages
 
 
 @pytest.mark.parametrize("estimator", [KernelRidgeClassifierCV(), ClassProbabilities()])

@@ -56,7 +56,6 @@ def same(affinity, y, plain):
     return np.array_equal(one(targets, targets), other(others, others))
 
 
-@pytest.mark.filterwarnings("ignore:Levels .* cannot occur")  # equal ages are many
 @pytest.mark.parametrize("dtype", [*TYPES, "boolean"])
 def test_numbers_of_pandas_are_those_of_numpy(dtype):
     frame = FRAME.astype(bool).astype(dtype)
