@@ -342,6 +342,30 @@ def _row_of_numbers(row, place, name):
     )
 
 
+def row_norms(X):
+    """Lengths of the rows of an array of floats, also where squares would be 0 or infinite.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features), float32 or float64
+        Rows.
+
+    Returns
+    -------
+    norms : ndarray of shape (n_rows,)
+        Of the type of the rows; float64 if float32 cannot hold their squares.
+    """
+    magnitudes = np.abs(X).max(axis=1, initial=0)
+    limits = np.finfo(X.dtype)
+    low = np.sqrt(limits.tiny) / limits.eps
+    high = np.sqrt(limits.max) * limits.eps
+    if not np.any((magnitudes > high) | ((magnitudes > 0) & (magnitudes < low))):
+        return np.linalg.norm(X, axis=1)
+    scales = np.frexp(magnitudes)[1]  # of powers of two, which change no digit
+    scaled = np.ldexp(X.astype(np.float64), -scales[:, None])
+    return np.ldexp(np.linalg.norm(scaled, axis=1), scales)
+
+
 def has_missing(values):
     """Whether a vector holds NaN, NaT, None or pandas' NA."""
     if values.dtype.kind == "O":
@@ -393,9 +417,20 @@ def axis_labels(table, axis=0):
             getattr(index, "start", None) == 0 and getattr(index, "step", None) == 1
         )
         return np.asarray(index, dtype=object), is_default
-    if axis == 1 and hasattr(table, "columns") and not callable(table.columns):
-        return np.asarray(list(table.columns), dtype=object), False
+    names = getattr(table, "column_names", getattr(table, "columns", None))  # of Arrow
+    if axis == 1 and names is not None and not callable(names):
+        return np.fromiter(names, dtype=object), False
     return None, False
+
+
+def _have_one_index(first, second, axis):
+    """Whether two tables of pandas have equal labels, which is soon seen of large ones."""
+    if not (hasattr(first, "iloc") and hasattr(second, "iloc")):
+        return False
+    if axis >= min(first.ndim, second.ndim):
+        return False
+    indices = (table.index if axis == 0 else table.columns for table in (first, second))
+    return next(indices).equals(next(indices))
 
 
 def refuse_unlike_labels(first, second, names, axis=0):
@@ -403,7 +438,7 @@ def refuse_unlike_labels(first, second, names, axis=0):
 
     Labels agree if they are equal and in one order. Labels that pandas has counted are no
     declaration, unless they are those of the other table in another order. An object
-    without labels, such as an array, goes with any other.
+    without labels, such as an array, goes with any other, and a single label with any.
 
     Parameters
     ----------
@@ -416,17 +451,20 @@ def refuse_unlike_labels(first, second, names, axis=0):
     axis : {0, 1}, default=0
         Rows or columns.
     """
+    if _have_one_index(first, second, axis):
+        return
     (labels, is_default), (other, other_is_default) = (
         axis_labels(table, axis) for table in (first, second)
     )
-    if labels is None or other is None or len(labels) != len(other):
+    if labels is None or other is None or len(labels) != len(other) or len(labels) < 2:
         return
-    if np.array_equal(labels, other):
+    differ = [one != two and repr(one) != repr(two) for one, two in zip(labels, other)]
+    if not any(differ):
         return
     is_reordered = sorted(map(repr, labels)) == sorted(map(repr, other))
     if (is_default or other_is_default) and not is_reordered:
         return
-    place = int(np.flatnonzero([one != two for one, two in zip(labels, other)])[0])
+    place = differ.index(True)
     noun = ("row", "index") if axis == 0 else ("column", "columns")
     state = "the same labels in another order" if is_reordered else "other labels"
     one, two = names

@@ -107,6 +107,8 @@ def read_features(path, name=None, labels=None):
     X = np.asarray(X[kept], dtype=np.float32)[np.searchsorted(kept, order)]
     if len(X) < LEAST_ROWS or not np.isfinite(X).all():
         raise ValueError(f"{path} must hold at least {LEAST_ROWS} rows of finite numbers.")
+    # Powers of two change no digit, and keep squares from overflow and from vanishing.
+    X = np.ldexp(X, -np.frexp(np.abs(X).max())[1])
     return X, None if y is None else y[order]
 
 

@@ -55,14 +55,196 @@ def lists_as_array(y):
     return array
 
 
+def targets_as_csr(y):
+    """Return a sparse matrix of targets in CSR format, of which each place is stored once.
+
+    A sparse matrix means what its ``toarray()`` holds, so entries that are stored more than
+    once add up, as SciPy adds them up. Loops read the entries one by one, and would take
+    each for the whole.
+
+    Parameters
+    ----------
+    y : sparse matrix
+        In any format of SciPy. A CSR matrix with sorted entries is not copied.
+
+    Returns
+    -------
+    targets : CSR matrix
+        With sorted entries. Zeros that are stored remain.
+
+    Raises
+    ------
+    ValueError
+        If indices do not fit the shape.
+    """
+    if y.format != "csr":
+        return y.tocsr()
+    y.check_format(full_check=True)
+    if not y.has_canonical_format:
+        y = y.copy()
+        y.sum_duplicates()
+    return y
+
+
+def places_of(affinity, y_query, y_database, levels):
+    """Places of affinities among the levels, by which tables may be indexed.
+
+    Oracles are written by users, and a matrix may change after it was wrapped. So what
+    `level_index` returns is checked as a whole, before loops trust it.
+
+    Parameters
+    ----------
+    affinity : BaseAffinity
+        Fitted oracle.
+
+    y_query, y_database : targets
+        Checked targets of both sides.
+
+    levels : ndarray of shape (n_levels,)
+        Values that the affinity can take, sorted.
+
+    Returns
+    -------
+    index : ndarray of shape (n_query, n_database) of int
+        As of `BaseAffinity.level_index`.
+
+    Raises
+    ------
+    ValueError
+        If the index has another shape or type, or a place beyond the levels.
+    """
+    index = affinity.level_index(y_query, y_database, levels)
+    shape = y_query.shape[0], y_database.shape[0]
+    return check_places(index, affinity, levels, shape)
+
+
+def place_blocks(affinity, y, levels, block_size):
+    """Yield ``(query_slice, index)`` of all pairs of some samples, checked as `places_of`.
+
+    Parameters
+    ----------
+    affinity : BaseAffinity
+        Fitted oracle.
+
+    y : targets of length n_samples
+        Checked targets of both sides.
+
+    levels : ndarray of shape (n_levels,)
+        Values that the affinity can take, sorted.
+
+    block_size : int
+        Number of queries of a block.
+    """
+    n_samples = y.shape[0]
+    for rows, index in affinity.level_blocks(y, y, levels, block_size):
+        shape = len(range(*rows.indices(n_samples))), n_samples
+        yield rows, check_places(index, affinity, levels, shape)
+
+
+def check_places(index, affinity, levels, shape):
+    """Return places of affinities as an array, or raise ValueError that names the oracle.
+
+    Parameters
+    ----------
+    index : array-like or Tensor
+        What an oracle has returned.
+
+    affinity : BaseAffinity
+        The oracle.
+
+    levels : ndarray of shape (n_levels,)
+        Values that the affinity can take.
+
+    shape : tuple of (int, int)
+        Numbers of queries and of database items.
+
+    Returns
+    -------
+    index : ndarray or Tensor of this shape
+        From -1 to n_levels - 1.
+    """
+    is_tensor = hasattr(index, "is_floating_point")
+    if not is_tensor:
+        index = np.asarray(index)
+    is_real = not index.is_complex() if is_tensor else index.dtype.kind in "biuf"
+    name = f"affinity {affinity.given!r}"
+    if tuple(index.shape) != shape or not is_real:
+        raise ValueError(
+            f"{name} must give a place in its levels for each pair, an array of integers "
+            f"of shape {shape}, got {index.dtype} of shape {tuple(index.shape)}."
+        )
+    if np.prod(shape):
+        lowest, highest = index.min(), index.max()
+        if not (lowest >= NOT_COUNTED and highest < len(levels)):  # also if it is NaN
+            raise ValueError(
+                f"{name} gave places from {lowest} to {highest} in its levels {levels}, "
+                f"which are 0 to {len(levels) - 1}, or {NOT_COUNTED} for pairs that do not "
+                "count. level_index and compare_batch return places, and not affinities; "
+                "levels_ must hold all affinities, and a matrix must not change after it "
+                "was wrapped."
+            )
+    return index
+
+
+def _look_up(values, levels):
+    """Places of affinities among the levels, -1 if they are negative, -2 if they lack.
+
+    Parameters
+    ----------
+    values : ndarray of real numbers
+        Affinities of any shape.
+
+    levels : ndarray of shape (n_levels,)
+        In ascending order, first 0.
+
+    Returns
+    -------
+    index : ndarray of the shape of `values` of int
+    """
+    are_integers = values.dtype.kind in "biu" and levels.dtype.kind in "iu"
+    if are_integers and values.size and values.max() <= levels[-1] < _WIDEST_TABLE:
+        # Several times faster than a search. The last entry is the place of -1.
+        places = np.full(int(levels[-1]) + 2, _LACKING, dtype=np.int32)
+        places[levels] = np.arange(len(levels))
+        places[-1] = NOT_COUNTED
+        if values.min() < NOT_COUNTED:
+            values = np.maximum(values, NOT_COUNTED)
+        return places[values.astype(np.intp, copy=False)]
+    index = np.searchsorted(levels, values)
+    index[np.take(levels, index, mode="clip") != values] = _LACKING
+    index[~(values >= 0)] = NOT_COUNTED
+    return index
+
+
+def refuse_row(y):
+    """Raise ValueError if labels are one row of a matrix, as MATLAB keeps vectors."""
+    shape = getattr(y, "shape", ())
+    if len(shape) == 2 and shape[0] == 1 < shape[1]:
+        raise ValueError(
+            f"y should be a 1d array, got one row, of shape {shape}. If it holds a label "
+            "for each sample, as MATLAB keeps a vector, pass np.ravel(y). If it holds the "
+            "labels of one sample, pass affinity=SharedLabelAffinity()."
+        )
+
+
 def refuse_tags(y):
     """Raise ValueError if entries of an array are collections of labels, or rows names."""
     are_text = {kind: issubclass(kind, (str, bytes)) for kind in kinds_of(y)}
     several = any(issubclass(k, _COLLECTIONS) and not text for k, text in are_text.items())
-    if several or (y.ndim == 2 and y.shape[1] > 1 and any(are_text.values())):
+    if several and all(np.size(entry) == 1 for entry in y.flat):
         raise ValueError(
-            f"y has several labels for one sample. To learn from them, {_HOW_TO_BINARIZE}."
+            "y has an array of one label for each sample, as scipy.io.loadmat reads the "
+            "cells of MATLAB. Pass [str(label[0]) for label in y.ravel()], or read the "
+            "file by loadmat(..., simplify_cells=True). If they are lists of labels, "
+            f"{_HOW_TO_BINARIZE}."
         )
+    if several or (y.ndim == 2 and y.shape[1] > 1 and any(are_text.values())):
+        how = f"To learn from them, {_HOW_TO_BINARIZE}."
+        if y.ndim == 2 and len(y) == 1:
+            how += (
+                " If it is one row of labels, as MATLAB keeps a vector, pass np.ravel(y)."
+            )
+        raise ValueError(f"y has several labels for one sample. {how}")
 
 
 def kinds_of(array):
@@ -73,6 +255,8 @@ def kinds_of(array):
 _PAIRS_PER_BLOCK = 2**20  # pairs whose affinities are computed at once
 _MOST_COMPARED = 2**14  # samples, whose pairs are all compared
 _MOST_STORED = 2**24  # of their pairs
+_WIDEST_TABLE = 2**16  # of places by level
+_LACKING = -2  # in place of the index of a level that there is not
 _SAVABLE = {}  # classes by name
 
 
@@ -196,7 +380,7 @@ class BaseAffinity:
             Index arrays and slices select from them.
         """
         y = as_numpy(y, "y")
-        return y.tocsr() if sp.issparse(y) else np.asarray(y)
+        return targets_as_csr(y) if sp.issparse(y) else np.asarray(y)
 
     def named_after(self, y: Any) -> "BaseAffinity":
         """Return an affinity that knows the names of columns of targets, if they matter.
@@ -303,8 +487,8 @@ class BaseAffinity:
         if n_samples > _MOST_COMPARED:
             return None
         block_size = max(1, _PAIRS_PER_BLOCK // n_samples)
-        for _, index in self.level_blocks(y, y, levels, block_size):
-            blocks.append(sp.csr_array(np.asarray(index) > 0))
+        for _, index in place_blocks(self, y, levels, block_size):
+            blocks.append(sp.csr_array(index > 0))
             n_stored += blocks[-1].nnz
             if n_stored > _MOST_STORED:
                 return None
@@ -340,7 +524,8 @@ class BaseAffinity:
                 "attribute levels_, the sorted values that it can take, first 0."
             )
         levels = np.asarray(self.levels_)
-        if levels[0] != 0 or np.any(np.diff(levels) <= 0):
+        are_numbers = levels.ndim == 1 and levels.size and levels.dtype.kind in "biuf"
+        if not are_numbers or levels[0] != 0 or not np.all(levels[1:] > levels[:-1]):
             raise ValueError(f"affinity.levels_ must ascend from 0 itself, got {levels}.")
         return levels
 
@@ -366,20 +551,40 @@ class BaseAffinity:
         ValueError
             If an affinity is not among the levels, or there is not one for each pair.
         """
-        values, sure = self(y_query, y_database), self._levels_are_sure
-        shape = y_query.shape[0], y_database.shape[0]
-        if not sure and np.shape(values) != shape:
+        values = self(y_query, y_database)
+        if self._levels_are_sure and levels[-1] == len(levels) - 1:
+            return values  # 0, 1, 2, ... are their own places
+        values = self._check_values(values, (y_query.shape[0], y_database.shape[0]))
+        index = _look_up(values, levels)
+        lacking = index < NOT_COUNTED
+        if lacking.any():
             raise ValueError(
-                f"affinity {self!r} must return an array of shape (n_query, n_database), "
-                f"here {shape}, got shape {np.shape(values)}."
+                f"affinity {self.given!r} gave values that its levels_ lack, such as "
+                f"{values[lacking][0]}: they are {levels}."
             )
-        if sure and levels[-1] == len(levels) - 1:  # 0, 1, 2, ... are their own places
-            return values
-        index, left_out = np.searchsorted(levels, values), ~(np.asarray(values) >= 0)
-        if not sure and np.any((np.take(levels, index, mode="clip") != values) & ~left_out):
-            raise ValueError(f"affinity {self!r} gave values that its levels_ lack.")
-        index[left_out] = NOT_COUNTED
         return index
+
+    def _check_values(self, values, shape):
+        """Return what an oracle has returned as an array, or raise ValueError."""
+        expected = (
+            f"affinity {self.given!r} must return an array of numbers of shape (n_query, "
+            f"n_database), here {shape}, got"
+        )
+        if sp.issparse(values):
+            raise ValueError(
+                f"{expected} a sparse matrix. Return its toarray(), or pass one matrix of "
+                "all samples as y=PrecomputedAffinity(matrix)."
+            )
+        if np.ma.is_masked(values):
+            raise ValueError(
+                f"{expected} masked entries. Return -1 for pairs that do not count."
+            )
+        values = np.asarray(values)
+        if values.shape != shape:
+            raise ValueError(f"{expected} shape {values.shape}.")
+        if values.dtype.kind not in "biuf":
+            raise ValueError(f"{expected} {values.dtype}.")
+        return values
 
     def level_blocks(
         self, y_query: Any, y_database: Any, levels: Array, block_size: int
@@ -440,7 +645,7 @@ class BaseAffinity:
         """
         smallest, largest = len(levels), 0
         block_size = min(256, max(1, _PAIRS_PER_BLOCK // targets.shape[0]))
-        for rows, index in self.level_blocks(targets, targets, levels, block_size):
+        for rows, index in place_blocks(self, targets, levels, block_size):
             queries = np.arange(len(index))
             others = index >= 0
             others[queries, queries + rows.start] = False

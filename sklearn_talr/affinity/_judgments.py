@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator
 from .._compat import StrOptions, validated
 from .._parameters import parameters
 from .._types import Any, Array, Literal, NDArray, Rows, Self
-from ._base import NOT_COUNTED, BaseAffinity, lists_as_array
+from ._base import NOT_COUNTED, BaseAffinity, lists_as_array, targets_as_csr
 
 
 @parameters
@@ -23,7 +23,8 @@ class JudgmentAffinity(BaseAffinity, BaseEstimator, savable=True):
     A judgment is a grade: 0 for "not relevant", 1 for "relevant", or more for "more
     relevant". A grade below 0, or NaN, says that the pair does not count, such as an item
     that the query has seen before. A sparse matrix stores few pairs; what it does not store
-    is unjudged. A stored 0 was judged irrelevant. Rows and columns may be empty.
+    is unjudged. A stored 0 was judged irrelevant. Grades of a pair that is stored more than
+    once add up, as SciPy adds them up. Rows and columns may be empty.
 
     Parameters
     ----------
@@ -108,8 +109,7 @@ class JudgmentAffinity(BaseAffinity, BaseEstimator, savable=True):
         Raises
         ------
         ValueError
-            If a grade is a fraction, infinite or stored twice, or a number of a column is
-            not one.
+            If a grade is a fraction or infinite, or a number of a column is not one.
         """
         y = y if sp.issparse(y) else np.asarray(lists_as_array(y))
         if y.ndim != 1:
@@ -228,7 +228,7 @@ def query_groups(judgments: Rows) -> NDArray[np.int64]:
     Raises
     ------
     ValueError
-        If a grade is a fraction, infinite or stored twice.
+        If a grade is a fraction or infinite.
 
     Notes
     -----
@@ -267,18 +267,7 @@ def _check_judgments(y, name):
         )
     if y.dtype.kind not in "biuf":
         raise ValueError(f"{name} must hold numbers, which are grades, got {y.dtype}.")
-    places = sp.coo_array(y)
-    matrix = sp.csr_array(places)  # adds up what is stored twice
-    if matrix.nnz < places.nnz:
-        pairs = np.stack([places.row, places.col])
-        pairs, counts = np.unique(pairs, axis=1, return_counts=True)
-        row, column = pairs[:, counts > 1][:, 0]
-        raise ValueError(
-            f"{name} stores a pair twice, row {row} and column {column}. Keep one grade of "
-            f"each pair, or add them up by {name}.sum_duplicates()."
-        )
-    if sp.issparse(y) and y.format == "csr":
-        matrix = sp.csr_array(y)  # the user's, which is not copied
+    matrix = sp.csr_array(targets_as_csr(y) if sp.issparse(y) else y)
     grades = matrix.data
     if np.any(np.isinf(grades) | (grades > np.floor(grades)) | (grades >= 2.0**63)):
         raise ValueError(

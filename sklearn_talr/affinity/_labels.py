@@ -1,7 +1,8 @@
 """Affinity by class labels, one or several per sample."""
 
 import copy
-from numbers import Real
+from datetime import date, timedelta
+from numbers import Number, Real
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,9 +14,24 @@ from .._parameters import parameters
 from .._state import replace_fitted
 from .._types import Any, Array, ArrayLike, Rows, Self
 from ..codes._packed import as_words
-from ._base import NOT_COUNTED, BaseAffinity, kinds_of, lists_as_array, refuse_tags
+from ._base import (
+    NOT_COUNTED,
+    BaseAffinity,
+    kinds_of,
+    lists_as_array,
+    refuse_row,
+    refuse_tags,
+    targets_as_csr,
+)
 
 _WIDEST_TABLE = 2**16
+_KINDS = {  # of labels, the first that fits
+    "strings": str,
+    "bytes": bytes,
+    "dates": (np.datetime64, date),
+    "durations": (np.timedelta64, timedelta),
+    "numbers": (Number, np.bool_, np.number),
+}
 
 
 class _ClassAffinity(BaseAffinity, BaseEstimator):
@@ -79,7 +95,17 @@ class LabelAffinity(_ClassAffinity, savable=True):
             The oracle itself.
         """
         self._validate_params()
-        self.check_targets(y)
+        if self.ignored is not None and self.ignored != self.ignored:
+            raise ValueError(
+                "ignored=nan is equal to no label, not even to NaN. Give samples without a "
+                "label another one, as np.where(np.isnan(y), -1, y) with ignored=-1."
+            )
+        y = self.check_targets(y)
+        if self.ignored is not None and len(y) and np.all(y == self.ignored):
+            raise ValueError(
+                f"y has no label but {self.ignored!r}, which is ignored, so no sample "
+                "counts. Pass labels of some samples, or ignored=None."
+            )
         return self
 
     def check_targets(self, y: Any) -> Any:
@@ -89,9 +115,12 @@ class LabelAffinity(_ClassAffinity, savable=True):
         samples without a label. They are taken for a class if all other labels are 1, or if
         some are less than -1.
         """
-        y = column_or_1d(lists_as_array(y))
+        y = lists_as_array(y)
+        if not sp.issparse(y) and np.ndim(y) in (1, 2):
+            refuse_tags(np.asarray(y))
+        refuse_row(y)
+        y = column_or_1d(y)
         if y.dtype.kind == "O":
-            refuse_tags(y)
             kinds = kinds_of(y)
             if all(issubclass(kind, str) for kind in kinds):
                 return y.astype(str)  # many times faster to compare than objects
@@ -110,8 +139,7 @@ class LabelAffinity(_ClassAffinity, savable=True):
         names = {name_of(kind) for kind in [type(self.ignored), *kinds_of(y[:1])]}
         if self.ignored is not None and len(names) > 1:
             raise ValueError(f"ignored={self.ignored!r} is not of the type of labels in y.")
-        are_numbers = y.dtype.kind in "if" and y.size and self.ignored != -1
-        if are_numbers and y.min() == -1 and np.any(np.abs(y) != 1):
+        if self.ignored != -1 and has_unlabeled(y):
             raise ValueError(
                 "y has labels of -1 among others, by which scikit-learn marks samples "
                 "without a label. Leave these out: X[y != -1] and y[y != -1], or let them "
@@ -276,15 +304,12 @@ class SharedLabelAffinity(_ClassAffinity, savable=True):
                 f"are {known.tolist()}. Pass y[{known.tolist()}] if these are its columns."
             )
         y = lists_as_array(y)
-        if not sp.issparse(y):
+        if sp.issparse(y):
+            y = targets_as_csr(y)
+        else:
             refuse_tags(np.asarray(y))
         y = check_array(y, accept_sparse="csr", dtype=None, input_name="y")
-        if not is_indicator(y):
-            raise ValueError(
-                "y must be a 0/1 label indicator of shape (n_samples, n_labels). Wrap a "
-                "matrix of affinities as PrecomputedAffinity(y), and turn lists of labels "
-                "into indicators by MultiLabelBinarizer().fit_transform(y)."
-            )
+        refuse_other_numbers(y)
         return y
 
     def levels_between(self, y_query: Any, y_database: Any) -> Array:
@@ -365,11 +390,46 @@ def is_indicator(y):
     return values.dtype.kind in "biuf" and not np.any((values != 0) & (values != 1))
 
 
+def refuse_other_numbers(y):
+    """Raise ValueError if label indicators, an array or a sparse matrix, are not 0/1."""
+    if is_indicator(y):
+        return
+    values = y.data if sp.issparse(y) else y
+    if values.dtype.kind == "f" and np.any(values % 1):
+        raise ValueError(
+            "y must be a 0/1 label indicator of shape (n_samples, n_labels), but holds "
+            "fractions. If they are probabilities of labels, say which labels a sample "
+            "has, as (y > 0.5).astype(int). If they are affinities, round them, and wrap "
+            "the matrix as PrecomputedAffinity(y)."
+        )
+    if values.dtype.kind in "if" and np.any(values < 0):
+        raise ValueError(
+            "y must be a 0/1 label indicator of shape (n_samples, n_labels), but holds "
+            f"{values.min()}. If a sample lacks the labels that are negative, pass "
+            "(y > 0).astype(int). If negative ones are pairs of samples that do not count, "
+            "pass PrecomputedAffinity(y)."
+        )
+    raise ValueError(
+        "y must be a 0/1 label indicator of shape (n_samples, n_labels). Wrap a "
+        "matrix of affinities as PrecomputedAffinity(y), and turn lists of labels "
+        "into indicators by MultiLabelBinarizer().fit_transform(y). If it holds two other "
+        "numbers, say which of them is a label, as (y == 2).astype(int)."
+    )
+
+
+def has_unlabeled(y):
+    """Whether labels hold a -1 among others, by which scikit-learn marks what has none.
+
+    It is a class if all other labels are 1, or if some are less than -1.
+    """
+    is_signed = y.dtype.kind in "if" and y.size > 0
+    return bool(is_signed and y.min() == -1 and np.any(np.abs(y) != 1))
+
+
 def name_of(kind):
     """Name of a type of labels: those of other names are never equal."""
-    if issubclass(kind, (str, bytes)):
-        return "strings" if issubclass(kind, str) else "bytes"
-    return "numbers"
+    names = (name for name, kinds in _KINDS.items() if issubclass(kind, kinds))
+    return next(names, kind.__name__)
 
 
 def _words(indicator):

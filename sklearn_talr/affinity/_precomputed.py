@@ -9,7 +9,7 @@ from sklearn.utils import check_array
 from .._arrays import refuse_masked
 from .._compat import validated
 from .._types import Any, Array, Rows, Self
-from ._base import NOT_COUNTED, BaseAffinity, lists_as_array
+from ._base import NOT_COUNTED, BaseAffinity, lists_as_array, targets_as_csr
 
 
 class PrecomputedAffinity(BaseAffinity):
@@ -25,8 +25,9 @@ class PrecomputedAffinity(BaseAffinity):
     affinity : {array-like, sparse matrix} of shape (n_samples, n_samples)
         Integers, 0 for "not similar". Entries below 0, and NaN, are pairs that do not
         count, which is -1 from then on. Rows are queries and columns database items; the
-        matrix need not be symmetric. An integer array or an integer CSR matrix without
-        entries below -1 is not copied.
+        matrix need not be symmetric. Entries that a sparse matrix stores more than once
+        add up, as SciPy adds them up. An integer array or an integer CSR matrix without
+        entries below -1 is not copied, and must not be changed afterwards.
 
     Attributes
     ----------
@@ -61,9 +62,16 @@ class PrecomputedAffinity(BaseAffinity):
                 "order. Pass affinity.loc[:, affinity.index]."
             )
         refuse_masked(affinity=affinity)
-        how = {"accept_sparse": "csr", "dtype": None, "input_name": "affinity"}
         matrix = lists_as_array(affinity)
-        matrix = check_array(matrix, ensure_all_finite="allow-nan", **how)
+        if sp.issparse(matrix):
+            matrix = targets_as_csr(matrix)
+        matrix = check_array(
+            matrix,
+            accept_sparse="csr",
+            dtype=None,
+            input_name="affinity",
+            ensure_all_finite="allow-nan",
+        )
         if matrix.shape[0] != matrix.shape[1]:
             raise ValueError(
                 f"affinity must be square, got shape {matrix.shape}. If "

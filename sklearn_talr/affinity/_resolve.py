@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from .._arrays import as_numpy
 from .._compat import validated
 from .._types import Affinity, Any, Array, Column, Rows
-from ._base import BaseAffinity, lists_as_array, refuse_tags
+from ._base import BaseAffinity, lists_as_array, refuse_tags, targets_as_csr
 from ._groups import within_groups
 from ._labels import LabelAffinity, SharedLabelAffinity, is_indicator
 from ._precomputed import PrecomputedAffinity
@@ -109,7 +109,7 @@ def resolve_affinity(
     if isinstance(affinity, str) and affinity == "auto":
         # The form of `y` tells.
         if y is not None and not isinstance(y, BaseAffinity):
-            y = y.tocsr() if sp.issparse(y) else np.asarray(lists_as_array(y))
+            y = targets_as_csr(y) if sp.issparse(y) else np.asarray(lists_as_array(y))
         if y is None:
             affinity = ThresholdAffinity()
         elif isinstance(y, BaseAffinity):
@@ -129,7 +129,9 @@ def resolve_affinity(
                     "of affinities, which are non-negative integers. If its rows are "
                     "features, by whose distance samples are similar, pass "
                     "affinity=ThresholdAffinity(). Round or bin affinities. If negative "
-                    "ones, or NaN, are of pairs that do not count: PrecomputedAffinity(y)."
+                    "ones, or NaN, are of pairs that do not count: PrecomputedAffinity(y). "
+                    "If a sample lacks labels that are -1: (y > 0).astype(int). If "
+                    "fractions are probabilities of labels: (y > 0.5).astype(int)."
                 )
             if y.shape[0] == y.shape[1]:
                 affinity = y = PrecomputedAffinity(given)
@@ -138,7 +140,8 @@ def resolve_affinity(
             else:
                 raise ValueError(
                     f"y of shape {y.shape} is neither labels, nor a 0/1 label indicator "
-                    "with at most as many columns as rows. Pass "
+                    "with at most as many columns as rows. Pass np.ravel(y) if it is one "
+                    "row of labels, as MATLAB keeps a vector, "
                     "y=PrecomputedAffinity(matrix) if it is a matrix of affinities that "
                     "cross-validation has sliced by rows, affinity=JudgmentAffinity() if "
                     "its columns are samples of another kind, such as the queries that "

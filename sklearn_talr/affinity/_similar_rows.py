@@ -11,6 +11,7 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from .._arrays import as_numpy
 from .._threads import one_thread
+from ._base import places_of
 
 _MOST_ASKED = 1000  # samples of which all pairs are looked at
 _AT_A_TIME = 4  # similar samples that come into a batch together
@@ -44,7 +45,7 @@ class SimilarRows:
     def levels_among(self, rows):
         """Places of the affinities of some samples to each of them among the levels."""
         targets = self._targets[rows]
-        return np.asarray(self._affinity.level_index(targets, targets, self._levels))
+        return places_of(self._affinity, targets, targets, self._levels)
 
     @cached_property
     def share(self):
@@ -67,12 +68,19 @@ class SimilarRows:
 
     @property
     def n_alone(self):
-        """Number of samples that are similar to no other; 0 if that is not known."""
+        """Number of samples that are similar to no other; 0 if that is not known.
+
+        Samples whose label is ignored are not among them.
+        """
         if not self.has_groups:
             return 0
         columns = self._neighborhoods.astype(np.int64)
         are_shared = np.bincount(columns.indices, minlength=columns.shape[1]) > 1
-        return int(np.sum(columns @ are_shared == 0))
+        are_alone = columns @ are_shared == 0
+        affinity = getattr(self._affinity, "ungrouped", self._affinity)
+        if getattr(affinity, "ignored", None) is not None:
+            are_alone &= np.diff(columns.indptr) > 0
+        return int(np.sum(are_alone))
 
     def draw(self, rng):
         """Draw a group for each sample: the first of its columns in a random order.

@@ -10,16 +10,18 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
-from .._arrays import as_numpy
+from .._arrays import as_numpy, row_norms
 from .._compat import Interval, StrOptions
 from .._parameters import KW_ONLY, parameters
+from .._progress import warn_caller
 from .._state import replace_fitted
 from .._threads import slices
 from .._types import Any, Array, ArrayLike, Literal, Rows, Seed, Self, Sequence
-from ._base import BaseAffinity
+from ._base import BaseAffinity, targets_as_csr
 
 _EPS = np.finfo(np.float64).eps
 _SINGLE = 1e-20, 1e20  # squared lengths that float32 can hold
+_LEAST_MAGNITUDE = 1e-140  # whose square float64 holds with all digits
 _CELLS_PER_BLOCK = 2**20  # of rows that are subtracted from each other
 
 
@@ -137,6 +139,12 @@ class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
         ValueError
             If a parameter or a row is not valid, or there is one row only. The oracle is
             then what it was before.
+
+        Warns
+        -----
+        UserWarning
+            If a level cannot occur, because so many pairs of rows have one distance.
+            Single numbers, such as ages, are equal as a matter of course.
         """
         self._validate_params()  # by _fit_context it would be skipped in a hasher's fit
         quantiles, levels = np.asarray(self.quantiles, dtype=float), np.asarray(self.levels)
@@ -164,8 +172,9 @@ class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
         }
         if self.metric == "jaccard":
             pairs = _jaccard(rows, rows)[~np.tri(rows.shape[0], dtype=bool)]
-            fitted |= {"thresholds_": np.quantile(pairs, quantiles), "mean_": None}
-            return replace_fitted(self, fitted)
+            thresholds = np.quantile(pairs, quantiles)
+            _warn_of_lost_levels(quantiles, levels, thresholds, 0.0, len(pairs))
+            return replace_fitted(self, fitted | {"thresholds_": thresholds, "mean_": None})
         mean = rows.mean(axis=0, dtype=np.float64)
         squares = euclidean_distances(rows - mean, squared=True)
         np.fill_diagonal(squares, -1)  # which is that of no pair
@@ -180,9 +189,11 @@ class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
         thresholds = low + (high - low) * (places - ends[0])
         # Equal distances of decimal fractions differ by what these are rounded by. A row
         # far from all others, such as one of -9999, is not to decide how much that is.
-        length = np.quantile(np.linalg.norm(rows, axis=1), 0.99)
+        length = np.quantile(row_norms(rows), 0.99)
         rounded = 8 * np.finfo(rows.dtype).eps * length
         thresholds = thresholds * (1 + rows.shape[1] * _EPS) + rounded
+        if rows.shape[1] > 1:  # equal numbers, such as ages, are no repeated rows
+            _warn_of_lost_levels(quantiles, levels, thresholds, rounded, len(pairs))
         return replace_fitted(self, fitted | {"thresholds_": thresholds, "mean_": mean})
 
     def check_targets(self, y: Any) -> Any:
@@ -193,6 +204,8 @@ class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
         """
         y = as_numpy(y, "y")
         if self.metric == "jaccard":
+            if sp.issparse(y):
+                y = targets_as_csr(y)
             y = check_array(y, accept_sparse="csr", dtype="numeric", input_name="y")
             values = y.data if sp.issparse(y) else y
             wrong = values[(values != 0) & (values != 1)]
@@ -205,7 +218,14 @@ class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
             return y
         if np.ndim(y) == 1 and np.ndim(y[0] if len(y) else 0) == 0:
             y = np.reshape(y, (-1, 1))
-        return check_array(y, dtype=(np.float64, np.float32), input_name="y")
+        y = check_array(y, dtype=(np.float64, np.float32), input_name="y")
+        largest = float(np.abs(y).max(initial=0))
+        if largest > 1 / _LEAST_MAGNITUDE or 0 < largest < _LEAST_MAGNITUDE:
+            raise ValueError(
+                f"y has magnitudes up to {largest:.0e}, whose squares float64 cannot hold. "
+                "Scale the features, as y / np.abs(y).max()."
+            )
+        return y
 
     def targets_of(self, X: Rows) -> Any:
         """Return the features as targets, or raise ValueError if they are sparse."""
@@ -276,6 +296,38 @@ class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
             pairs = query[part], item[part]
             squares[pairs] = _squares(y_query[pairs[0]], y_database[pairs[1]])
         return self.levels_[::-1][np.searchsorted(limits, squares, side="left")]
+
+
+def _warn_of_lost_levels(quantiles, levels, thresholds, rounded, n_pairs):
+    """Warn of levels that no pair can have, as the next quantile has an equal distance.
+
+    Parameters
+    ----------
+    quantiles, levels, thresholds : ndarrays of shape (n_quantiles,)
+        What belongs together.
+
+    rounded : float
+        By what equal distances differ.
+
+    n_pairs : int
+        Of rows that were compared. Quantiles of less than one of them tell nothing.
+    """
+    by_quantile = np.argsort(quantiles)
+    steps = np.diff(thresholds[by_quantile])
+    is_lost = np.append(False, steps <= rounded)
+    is_lost &= quantiles[by_quantile] * n_pairs >= 1
+    if not is_lost.any():
+        return
+    lost, kept = by_quantile[is_lost][::-1], by_quantile[~is_lost][::-1]
+    share = quantiles[lost[0]]
+    warn_caller(
+        f"Levels {levels[lost].tolist()} of ThresholdAffinity cannot occur: among the "
+        f"nearest {100 * share:.3g} % of pairs many have one distance, "
+        f"{thresholds[lost[0]]:.3g}, as of repeated rows. Drop repeated rows, as "
+        "np.unique(rows, axis=0) does, pass larger quantiles, or say that fewer levels are "
+        f"meant: ThresholdAffinity(quantiles={quantiles[kept].tolist()}, "
+        f"levels={levels[kept].tolist()})."
+    )
 
 
 def _jaccard(rows, others):

@@ -6,6 +6,7 @@ from numbers import Integral
 import numpy as np
 import scipy.sparse as sp
 
+from .._arrays import refuse_unlike_labels
 from .._compat import Interval, StrOptions, fit_method, independent_random_state
 from .._parameters import KW_ONLY, parameters
 from .._progress import Progress
@@ -13,6 +14,7 @@ from .._state import replace_fitted
 from .._threads import one_thread
 from .._types import Affinity, Any, Count, Rows, Seed, Self
 from ..affinity import fit_affinity
+from ..affinity._base import places_of
 from ..hashing._base import BaseHasher, all_rows_equal, check_features, mean_and_unit
 
 
@@ -72,12 +74,13 @@ class DiscreteHasher(BaseHasher):
             If Ctrl-C has ended the fit early, which keeps the bits or rounds done by then.
         """
         rng = independent_random_state(self.random_state)
+        refuse_unlike_labels(X, y, ("X", "y"))
         X, known = check_features(self, X)
         affinity, targets, levels = fit_affinity(self.affinity, X, y)
         rows = rng.permutation(X.shape[0])[: self.subsample]
         known |= {"affinity_": affinity.given}
         start = partial(Progress, self, X, y, fitted=lambda state: known | state)
-        index = affinity.level_index(targets[rows], targets[rows], levels)
+        index = places_of(affinity, targets[rows], targets[rows], levels)
         if np.any(index < 0):
             raise ValueError(f"{type(self).__name__} knows no pairs that do not count.")
         X = X[rows].toarray() if sp.issparse(X) else X[rows]

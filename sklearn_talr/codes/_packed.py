@@ -6,7 +6,7 @@ from string import hexdigits
 import numpy as np
 from sklearn.utils import check_array
 
-from .._arrays import as_numpy, read_features
+from .._arrays import as_numpy, read_features, refuse_unlike_labels
 from .._compat import Hidden, Interval, Options, StrOptions, validated
 from .._types import Any, ArrayLike, DTypeLike, Literal, NDArray, Sequence
 from ._factors import Terms
@@ -452,6 +452,8 @@ def hamming_distances(
     >>> hamming_distances([[0, 0, 0]], [[0, 0, 1], [1, 1, 1]])
     array([[1, 3]], dtype=int32)
     """
+    names = "query_codes", "database_codes"
+    refuse_unlike_labels(query_codes, database_codes, names, axis=1)
     queries, database = code_words(query_codes, database_codes)
     distances = np.zeros((len(queries), len(database)), dtype=np.int32)
     for query_word, database_word in zip(queries.T, database.T):

@@ -33,7 +33,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils import check_array
 
-from .._arrays import as_numpy, has_missing
+from .._arrays import as_numpy, has_missing, refuse_unlike_labels
 from .._compat import validated
 from .._threads import map_in_threads, slices
 from .._types import ArrayLike, Column, Count, NDArray
@@ -150,6 +150,8 @@ def weighted_scores(
     """
     from .._loops._search import write_scores
 
+    names = "query_weights", "database_codes"
+    refuse_unlike_labels(query_weights, database_codes, names, axis=1)
     weights = as_weights(query_weights)
     packed = as_packed(database_codes, input_name="database_codes")
     tables = fixed(tables_of(weights, packed.n_bits))
@@ -245,6 +247,10 @@ def maxsim_scores(
     >>> maxsim_scores(weights, codes, query_groups=[0, 0], groups=groups)
     array([[ 3.5, -0.5]], dtype=float32)
     """
+    names = "query_weights", "database_codes"
+    refuse_unlike_labels(query_weights, database_codes, names, axis=1)
+    refuse_unlike_labels(query_weights, query_groups, ("query_weights", "query_groups"))
+    refuse_unlike_labels(database_codes, groups, ("database_codes", "groups"))
     weights = as_weights(query_weights)
     packed = as_packed(database_codes, input_name="database_codes")
     documents = TokenSets.of(packed, read_groups(groups, len(packed)).numbers)

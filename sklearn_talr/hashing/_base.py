@@ -26,6 +26,7 @@ _LARGEST = 1e37  # float32 ends at 3e38
 _BYTES_PER_BLOCK = 2**22  # of the activations of a block, in NumPy
 _CELLS_PER_BLOCK = 2**22  # of rows that are centered
 _FAR, _MOST_FAR = 10, 0.01  # times the median distance to the mean; share of the rows
+_LEAST_VARIANCE = 1e-30  # below it, and above its inverse, float32 loses digits
 _LARGEST_ID = 2**24  # up to which float32 has all integers
 
 
@@ -482,6 +483,8 @@ def mean_and_unit(X):
     """
     if sp.issparse(X):
         mean, variance = mean_variance_axis(X, axis=0)
+        if not _LEAST_VARIANCE < variance.max() < 1 / _LEAST_VARIANCE:
+            mean, variance = mean_variance_axis(X.astype(np.float64), axis=0)
         return mean.astype(np.float64), float(np.sqrt(variance.sum(dtype=np.float64)))
     if not isinstance(X, np.ndarray):
         # A torch tensor stays on its device.

@@ -20,7 +20,7 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from .._arrays import as_numpy
+from .._arrays import as_numpy, row_norms
 from .._compat import (
     CallbackSupportMixin,
     HasMethods,
@@ -38,6 +38,7 @@ from .._parameters import KW_ONLY, parameters
 from .._progress import Progress, warn_caller
 from .._state import replace_fitted
 from .._types import Any, Array, ArrayLike, Literal, Rows, Self
+from ..affinity._labels import has_unlabeled
 from ..kernel_ridge import KernelRidgeClassifierCV
 from ..kernel_ridge._classifier import kind_of_classes
 from ._base import errors_of
@@ -248,7 +249,7 @@ class ClassProbabilities(
         center, offset, unit = self.beside_
         X = _dense(X)
         X = (X - center).astype(X.dtype, copy=False)
-        lengths = np.linalg.norm(X, axis=1, keepdims=True)
+        lengths = row_norms(X)[:, None].astype(X.dtype, copy=False)
         scores = (_scores(probabilities, exclusive) - offset) / unit
         beside = X / np.where(lengths > 0, lengths, 1), scores.astype(X.dtype, copy=False)
         return np.concatenate(beside, axis=1)
@@ -263,6 +264,13 @@ class ClassProbabilities(
         # A classifier that takes these targets, and the targets as it takes them.
         kind, classifier = kind_of_classes(self, y), clone(_default(self.estimator))
         y, tags = y.toarray() if sp.issparse(y) else y, get_tags(classifier)
+        if kind == "multiclass" and has_unlabeled(np.asarray(as_numpy(y, "y"))):
+            raise ValueError(
+                "y has labels of -1 among others, by which scikit-learn marks samples "
+                "without a label, and a classifier would learn that they are alike. Leave "
+                "them out: X[y != -1] and y[y != -1]. If -1 is a class, number the classes "
+                "from 0: np.unique(y, return_inverse=True)[1]."
+            )
         n_samples, n_classes = num_samples(y), _n_present(y)
         if self.estimator is None and n_samples * n_classes > _MOST_CELLS:
             n_drawn = min(_ENOUGH_SAMPLES, _MOST_CELLS // n_classes)

@@ -50,12 +50,12 @@ def teach_classes(views, teacher, progress):
         If a view cannot be learned, or columns of the views do not belong together.
     """
     teacher = ClassProbabilities() if teacher is None else teacher
-    y, y_query = views.pairs.classes
+    of_items, of_queries = views.pairs.classes
     teachers = [clone(teacher)]
-    X = X_query = _learn(teachers[0], views.X, y, "y", progress)
+    X = X_query = _learn(teachers[0], views.X, of_items, "y", progress)
     if not views.pairs.same_rows:
         teachers.append(clone(teacher))
-        X_query = _learn(teachers[1], views.X_query, y_query, "y_query", progress)
+        X_query = _learn(teachers[1], views.X_query, of_queries, "y_query", progress)
     known = [getattr(of_side, "classes_", None) for of_side in teachers]
     if X.shape[1] == X_query.shape[1] and np.array_equal(known[0], known[-1]):
         return views.taught(X, X_query, teachers[0], teachers[-1])
@@ -71,12 +71,19 @@ def teach_classes(views, teacher, progress):
     return views.taught(both[0].widen(X), both[1].widen(X_query), *both)
 
 
-def _learn(teacher, X, y, name, progress):
-    """Fit a teacher to a view, and return the coordinates of its rows."""
+def _learn(teacher, X, targets, name, progress):
+    """Fit a teacher to rows that have a class, and return coordinates of all rows."""
     message = f"teacher cannot learn from {name}: {{}} Pass another one, or teacher=None."
+    # In double precision: starts of hash functions make much of rounding.
+    X, has_class = X.astype(np.float64, copy=False), targets.has_class
     with errors_told(message), progress.nested("fit-teacher")(teacher):
-        # In double precision: starts of hash functions make much of rounding.
-        return teacher.fit_transform(X.astype(np.float64, copy=False), y)
+        if has_class.all():
+            return teacher.fit_transform(X, targets.y)
+        taught = teacher.fit_transform(X[has_class], targets.y[has_class])
+        coordinates = np.empty((len(has_class), taught.shape[1]), dtype=taught.dtype)
+        coordinates[has_class] = taught
+        coordinates[~has_class] = teacher.transform(X[~has_class])
+        return coordinates
 
 
 class OfSomeClasses:

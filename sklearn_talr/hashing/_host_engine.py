@@ -110,11 +110,17 @@ class CenteredGradient:
         self.by_entries, self.mean, self.sums = by_entries, mean, sums
         self.kept = np.arange(len(sums))
 
+    __array_ufunc__ = None  # so that arrays leave sums to this class
+
     def __add__(self, other):
+        if isinstance(other, np.ndarray):  # of rows that are not of few entries
+            return np.ascontiguousarray(self.of_units(len(other)) + other)
         sums = self.by_entries + other.by_entries, self.mean, self.sums + other.sums
         total = CenteredGradient(*sums)
         total.kept = self.kept
         return total
+
+    __radd__ = __add__
 
     def parts(self):
         """What `descend_by_inputs` takes."""
@@ -290,10 +296,16 @@ class HostEngine:
         self._functions, self._features = functions, features
         self._is_binary = loss.measure == "AP"
         levels = np.arange(2) if self._is_binary else training.gain_levels
+        # The places of all levels fit into it.
+        self._place_type = np.min_scalar_type(-max(len(training.levels), 2**15))
         self._how = np.float64(levels), loss.measure, loss.simplified
         of_pairs = training.affinity, training.levels, training.targets
         self._level_index = level_index or levels_of_pairs(*of_pairs, np.asarray)
         self._is_shared = functions[0] is functions[-1]
+        if self._is_shared and not all(rows.is_wide for rows in features):
+            # Sums of gradients are then arrays with a unit a row.
+            first = functions[0].parameters
+            first[0] = np.ascontiguousarray(first[0])
         distinct = functions[:1] if self._is_shared else functions
         self._parameters = [each for view in distinct for each in view.parameters]
         steps = [each for view in distinct for each in view.steps()]
@@ -333,7 +345,7 @@ class HostEngine:
             *(each.forward(view, kept) for each, view in zip(self._functions, views))
         )
         bits = [np.tanh(scale * each) for each in activations]
-        index = self._level_index(*samples).astype(np.int16)
+        index = self._level_index(*samples).astype(self._place_type)
         if self._is_binary:
             np.minimum(index, 1, out=index)
         if not both:

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
-from .._arrays import as_numpy
+from .._arrays import as_numpy, refuse_unlike_labels
 from .._lazy import has_torch, require_torch
 from .._parameters import values_of_parameters
 from .._progress import warn_caller
@@ -71,6 +71,10 @@ def check_data(hasher, loss, X, y, X_val=None, y_val=None, groups=None, groups_v
             shape = y.shape if sp.issparse(y) else np.asarray(y, dtype=object).shape
             one_label = len(shape) == 1 or shape[1:] == (1,)
             affinity = LabelAffinity() if one_label else SharedLabelAffinity()
+    refuse_unlike_labels(X, y, ("X", "y"))
+    refuse_unlike_labels(X, groups, ("X", "groups"))
+    refuse_unlike_labels(X_val, y_val, ("X_val", "y_val"))
+    refuse_unlike_labels(X_val, groups_val, ("X_val", "groups_val"))
     X, seen = check_features(hasher, X)
     by_features = y is None
     if loss.needs_classes and groups is not None:

@@ -7,8 +7,10 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import gen_batches
 
+from .._arrays import refuse_unlike_labels
 from .._compat import num_samples
 from ..affinity import JudgmentAffinity, SharedLabelAffinity, fit_affinity, resolve_affinity
+from ..affinity._base import places_of
 from ..affinity._groups import leave_out_groups
 from ..affinity._similar_rows import SimilarRows
 from ._base import check_features, errors_told
@@ -62,6 +64,7 @@ def check_views(hasher, X, y, X_query, y_query, groups=None, groups_query=None):
         If features and targets do not fit, nothing is relevant to any query, or all is
         equally so.
     """
+    _refuse_unlike_rows(X, y, X_query, y_query, groups, groups_query)
     X, seen = check_features(hasher, X)
     affinity, same_rows, unjudged = hasher.affinity, X_query is None, None
     if not same_rows:
@@ -111,6 +114,12 @@ def check_views(hasher, X, y, X_query, y_query, groups=None, groups_query=None):
         targets_query = judgments_by_query(affinity, X, y, X_query)
         affinity, unjudged = affinity.fit_clone(targets_query), hasher.unjudged
         targets, levels = np.arange(X.shape[0]), affinity.levels_
+    if same_rows and groups_query is not None and groups is not None:
+        raise ValueError(
+            "groups_query is passed to fit, but X_query is not, so each row is a query and "
+            "an item of one group. Pass groups alone, or the features of the queries as "
+            "X_query."
+        )
     groups = (groups if same_rows and groups_query is None else groups_query), groups
     pairs = Pairs(affinity, targets_query, targets, levels, same_rows, unjudged, groups)
     if not has_contrast(pairs):
@@ -125,6 +134,16 @@ def check_views(hasher, X, y, X_query, y_query, groups=None, groups_query=None):
             "queries, so every ranking is as good as any other. Check y and y_query."
         )
     return Views(X, X_query, seen, seen_query, pairs)
+
+
+def _refuse_unlike_rows(X, y, X_query, y_query, groups, groups_query):
+    """Raise ValueError if tables of one side have labels that disagree."""
+    refuse_unlike_labels(X, y, ("X", "y"))
+    refuse_unlike_labels(X, groups, ("X", "groups"))
+    refuse_unlike_labels(X_query, y_query, ("X_query", "y_query"))
+    refuse_unlike_labels(X_query, groups_query, ("X_query", "groups_query"))
+    if X_query is not None and y_query is None and hasattr(y, "iloc"):
+        refuse_unlike_labels(X_query, y.T, ("X_query", "y.T"))  # columns are queries
 
 
 def judgments_by_query(affinity, X, y, X_query):
@@ -187,17 +206,25 @@ class Pairs:
         self.n_items, self.n_queries = y_item.shape[0], y_query.shape[0]
         self.same_rows, self._y_query, self._y_item = same_rows, y_query, y_item
         asked = JudgmentAffinity(unjudged="ignored") if unjudged == "ignored" else affinity
-        sides, groups = (y_query, y_item), groups or (None, None)
-        if same_rows and groups[0] is None:
-            groups = (np.arange(self.n_items),) * 2
-        self._of_pairs = leave_out_groups(asked, sides, groups, ("groups_query", "groups"))
+        self._of_pairs = leave_out_groups(
+            asked,
+            (y_query, y_item),
+            groups or (None, None),
+            ("groups_query", "groups"),
+            exclude_self=same_rows,
+        )
         self._members = [affinity.memberships(y) for y in (y_query, y_item)]
         self.judgments = None if unjudged is None else y_query
 
     @property
     def classes(self):
-        """Targets of items and of queries, if they are classes or labels; else None."""
-        return None if None in self._members else (self._y_item, self._y_query)
+        """`ClassTargets` of items and of queries; None if targets name no classes."""
+        if None in self._members:
+            return None
+        of_query, of_item = self._members
+        return _class_targets(self._y_item, of_item), _class_targets(
+            self._y_query, of_query
+        )
 
     @cached_property
     def _steps(self):
@@ -232,7 +259,7 @@ class Pairs:
         index : ndarray of shape (n_queries, n_items), dtype int32
         """
         affinity, y_query, y_item = self._of_pairs
-        index = affinity.level_index(y_query[queries], y_item[items], self.levels)
+        index = places_of(affinity, y_query[queries], y_item[items], self.levels)
         return index.astype(np.int32)
 
     def blocks(self, queries):
@@ -287,6 +314,30 @@ class Pairs:
             places = (rng.random_sample(len(having)) * sizes[having]).astype(np.intp)
             queries = rows.indices[rows.indptr[having] + places]
         return queries
+
+
+class ClassTargets(NamedTuple):
+    """Targets of one view that name classes or labels.
+
+    Parameters
+    ----------
+    y : ndarray or CSR of length n_samples
+        Class labels, or label indicators.
+
+    has_class : ndarray of shape (n_samples,) of bool
+        Whether each sample is known to be of a class. One whose label is ignored is not. Of
+        label indicators all are, as a row of zeros says that it has none of the labels.
+    """
+
+    y: object
+    has_class: np.ndarray
+
+
+def _class_targets(y, members):
+    labels, is_member = members
+    if labels is None:
+        return ClassTargets(y, np.ones(y.shape[0], dtype=bool))
+    return ClassTargets(y, np.diff(is_member.indptr) > 0)
 
 
 def has_contrast(pairs):

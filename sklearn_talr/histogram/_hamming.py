@@ -6,11 +6,12 @@ import numpy as np
 from sklearn import config_context, get_config
 from sklearn.utils import gen_batches
 
-from .._arrays import refuse_masked
+from .._arrays import refuse_masked, refuse_unlike_labels
 from .._compat import validated
 from .._threads import map_in_threads, one_thread
 from .._types import Affinity, Any, ArrayLike, Column, Count
 from ..affinity import resolve_affinity
+from ..affinity._base import places_of
 from ..affinity._groups import GroupedAffinity, leave_out_groups
 from ..codes._packed import as_packed, code_words, refuse_terms
 from ..codes._scores import columns_of, fixed, tables_of
@@ -69,7 +70,7 @@ def hamming_histogram(
 
     exclude_self : bool, default=False
         Queries and database are the same samples in the same order, and no query is
-        ranked against itself. With groups it adds nothing: a sample is in its own.
+        ranked against itself, whatever the groups of both sides are.
 
     groups_query, groups_database : array-like of shape (n,), default=None
         Labels of groups, such as cameras, sessions, videos or near-duplicates. Items of the
@@ -116,6 +117,13 @@ def hamming_histogram(
            [0, 1, 0]])
     """
     refuse_masked(query_codes=query_codes, database_codes=database_codes)
+    names = "query_codes", "database_codes"
+    refuse_unlike_labels(query_codes, database_codes, names, axis=1)
+    refuse_unlike_labels(query_codes, y_query, ("query_codes", "y_query"))
+    refuse_unlike_labels(query_codes, groups_query, ("query_codes", "groups_query"))
+    refuse_unlike_labels(database_codes, y_database, ("database_codes", "y_database"))
+    names = "database_codes", "groups_database"
+    refuse_unlike_labels(database_codes, groups_database, names)
     refuse_terms(query_codes, "query_codes")
     refuse_terms(database_codes, "database_codes")
     if y_query is None or y_database is None:
@@ -141,10 +149,9 @@ def hamming_histogram(
             "exclude_self needs query i to be database item i, but there are "
             f"{len(query_codes)} queries and {len(database_codes)} items."
         )
-    if exclude_self and groups_query is None and groups_database is None:
-        groups = (np.arange(len(query_codes)),) * 2  # each a group of one
-    asked = affinity, (y_query, y_database), groups
-    affinity, y_query, y_database = leave_out_groups(*asked)
+    affinity, y_query, y_database = leave_out_groups(
+        affinity, (y_query, y_database), groups, exclude_self=exclude_self
+    )
     levels = affinity.levels_between(y_query, y_database)
     queries, database = code_words(query_codes, database_codes)
     n_bits = query_codes.n_bits
@@ -153,11 +160,12 @@ def hamming_histogram(
     # targets, and where each group of equal targets starts. Where the affinity can tell
     # groups they are one part, and equal codes of a group may be there once, with weights;
     # elsewhere every item is a group of its own.
-    own, items, weights = None, database, None
+    own, samples, items, weights = None, None, database, None
     if isinstance(affinity, GroupedAffinity):
         groups = affinity.ungrouped.group_targets(y_database.values)
         if groups is not None:  # pairs are counted, and those of the own groups taken away
             own, affinity = (y_query.groups, y_database.groups), affinity.ungrouped
+            samples = y_query.samples
             y_query, y_database = y_query.values, y_database.values
     else:
         groups = affinity.group_targets(y_database)
@@ -186,6 +194,9 @@ def hamming_histogram(
         runs = np.flatnonzero(np.r_[True, changes, True][: len(order) + 1])
         own_group, own_label = own_group[runs[:-1]], own_label[runs[:-1]]
         firsts, lasts = (np.searchsorted(own_label, own[0], s) for s in ("left", "right"))
+    if samples is not None:  # each a run of its own, unless it is in its own group
+        after = samples + (own[0] != own[1])
+        single = np.arange(len(database) + 1)
 
     def count(rows):
         """Counts of some of the queries."""
@@ -194,13 +205,16 @@ def hamming_histogram(
         counts = np.zeros((rows.stop - rows.start, len(levels), n_bits + 1), dtype=np.int64)
         for part, of_part, starts in parts:
             with config_context(assume_finite=True):
-                level = affinity.level_index(y_query[rows], targets[of_part], levels)
+                level = places_of(affinity, y_query[rows], targets[of_part], levels)
             level = level.astype(np.int16 if len(levels) < 2**15 else np.int32)
             weight = None if weights is None else weights[part]
             count_levels(queries[rows], items[part], starts, level, weight, counts)
         if own is not None:
             of_queries = own_group, firsts[rows], lasts[rows], counts
             take_away_runs(queries[rows], own_items, runs, level, *of_queries)
+        if samples is not None:
+            of_queries = group, samples[rows], after[rows], counts
+            take_away_runs(queries[rows], database, single, level, *of_queries)
         return counts
 
     counts = np.empty((len(queries), len(levels), n_bits + 1), dtype=np.int64)
@@ -268,7 +282,7 @@ def weighted_histograms(weights, packed, affinity, y_query, y_database, *, n_job
         scores = np.maximum(scores, np.finfo(np.float64).min)  # of items without direction
         true = y_query[rows]
         if affinity is not None:
-            index = affinity.level_index(true, y_database, levels)
+            index = places_of(affinity, true, y_database, levels)
             true, left_out = levels[index], index < 0
             scores[left_out], true[left_out] = -np.inf, 0  # cells that hold no item
         return RankingHistogram.from_scores(true, scores)

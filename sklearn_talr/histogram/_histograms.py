@@ -6,7 +6,7 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils import check_consistent_length
 
-from .._arrays import refuse_masked
+from .._arrays import refuse_masked, refuse_unlike_labels
 from .._compat import validated
 from .._types import Any, ArrayLike, Column, NDArray, Self
 from ..codes._packed import as_packed, code_words
@@ -312,6 +312,8 @@ class HammingHistogram(RankingHistogram):
                 [1, 1, 0]]])
         """
         refuse_masked(first_codes=first_codes, second_codes=second_codes)
+        names = "first_codes", "second_codes"
+        refuse_unlike_labels(first_codes, second_codes, names, axis=1)
         first_codes = as_packed(first_codes, input_name="first_codes")
         second_codes = as_packed(second_codes, input_name="second_codes")
         affinity = check_affinities(y_true)

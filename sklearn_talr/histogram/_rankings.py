@@ -10,7 +10,7 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils import check_array, check_consistent_length, gen_batches
 
-from .._arrays import as_numpy, check_groups, has_missing
+from .._arrays import as_numpy, check_groups, has_missing, refuse_unlike_labels
 
 _AFFINITIES = "y_true must hold affinities: non-negative integers, 0 for not similar"
 _PADDING = -np.inf  # the score of a cell that holds no item
@@ -141,6 +141,9 @@ def check_rankings(y_true, y_score, groups=None, *, real_grades=False):
     Affinities are int64. With `real_grades` they may be fractions or larger, as float64.
     Where they are NaN, cells hold no item.
     """
+    refuse_unlike_labels(y_true, y_score, ("y_true", "y_score"))
+    refuse_unlike_labels(y_true, y_score, ("y_true", "y_score"), axis=1)
+    refuse_unlike_labels(y_true, groups, ("y_true", "groups"))
     names = "y_true", "y_score", "groups"
     y_true, y_score, groups = map(as_numpy, (y_true, y_score, groups), names)
     if groups is not None:

@@ -10,7 +10,7 @@ from sklearn.utils import assert_all_finite, check_array, compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
-from .._arrays import as_numpy, refuse_missing
+from .._arrays import as_numpy, refuse_missing, refuse_unlike_labels
 from .._compat import (
     CallbackSupportMixin,
     Interval,
@@ -18,7 +18,6 @@ from .._compat import (
     check_sample_weight,
     fit_method,
     independent_random_state,
-    num_samples,
 )
 from .._parameters import KW_ONLY, parameters
 from .._progress import Progress, warn_caller
@@ -26,6 +25,14 @@ from .._state import replace_fitted, validate_aside, validate_seen
 from .._threads import one_thread
 from .._types import Any, Array, ArrayLike, Column, Count, Floats, Literal, Rows, Seed, Self
 from ..affinity import SharedLabelAffinity
+from ..affinity._base import (
+    kinds_of,
+    lists_as_array,
+    refuse_row,
+    refuse_tags,
+    targets_as_csr,
+)
+from ..affinity._labels import refuse_other_numbers
 from ..affinity._similar_rows import SimilarRows, units_of_features
 from ._model import (
     KERNELS,
@@ -82,8 +89,9 @@ class KernelRidgeClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimat
         features.
 
     class_weight : dict or "balanced", default=None
-        Weights of classes, as scikit-learn has them. Those of several labels are
-        multiplied.
+        Weights of classes, as scikit-learn has them: "balanced" is inverse to the number of
+        samples. Of several labels each is weighed as one class against the rest, and a
+        sample has the mean of its weights over all labels, whether it has them or not.
 
     verbose : bool, default=False
         Print the loss of each pair of parameters that is tried: minus the mean
@@ -305,14 +313,16 @@ class KernelRidgeClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimat
     def _fit(self, X, y, sample_weight, groups):
         """Fitted attributes, and a function for the logits of samples left out."""
         names = "X", "y", "sample_weight", "groups"
+        for name, column in zip(names[1:], (y, sample_weight, groups)):
+            refuse_unlike_labels(X, column, ("X", name))
         X, y, sample_weight, groups = map(as_numpy, (X, y, sample_weight, groups), names)
         y = y.tocsr() if sp.issparse(y) else y
         X, seen = validate_aside(self, X, dtype=_DTYPES, accept_sparse="csr")
         # Targets as indicators.
         multilabel = kind_of_classes(self, y) == "multilabel-indicator"
         if multilabel:
-            Y = check_array(y, accept_sparse="csr", dtype=np.float64)
-            Y = y = ((Y.toarray() if sp.issparse(Y) else Y) > 0).astype(np.float64)
+            dense = y.toarray() if sp.issparse(y) else y
+            Y = y = check_array(dense, dtype=np.float64)
             classes = np.arange(Y.shape[1])
         else:
             y = column_or_1d(y, warn=True)
@@ -329,7 +339,7 @@ class KernelRidgeClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimat
         how = {"dtype": np.float64, "ensure_non_negative": True}
         weights = check_sample_weight(sample_weight, X, **how)
         if self.class_weight is not None:
-            weights = weights * compute_sample_weight(self.class_weight, y)
+            weights = weights * _weights_of_classes(self.class_weight, y)
         if np.any(weights < 0):
             raise ValueError(
                 f"class_weight must have weights of 0 or more, got {self.class_weight}."
@@ -384,13 +394,7 @@ class KernelRidgeClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimat
                 if len(np.unique(samples.groups[positive])) == 1
             ]
             if alone:
-                named = ", ".join(map(repr, alone[:_MOST_NAMED]))
-                named += ", ..." if len(alone) > _MOST_NAMED else ""
-                warn_caller(
-                    f"{len(alone)} of {len(classes)} classes or labels of y ({named}) are "
-                    "in one sample or group only, whose leave-one-out probabilities know "
-                    "nothing of them. Pass more samples of them, or leave them out."
-                )
+                warn_caller(_of_classes_alone(alone, classes, Y, groups))
             logits = model.leave_out()
             logits[:, certain != 0] = certain[certain != 0]
             logits = logits[samples.index]
@@ -420,16 +424,48 @@ class KernelRidgeClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimat
 
 
 def kind_of_classes(estimator, y):
-    """Type of target of classes or of label indicators, or ValueError."""
+    """Type of target of classes or of label indicators.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Whose name errors tell.
+
+    y : object
+        Targets, as a user gives them.
+
+    Returns
+    -------
+    kind : {"binary", "multiclass", "multilabel-indicator"}
+        As scikit-learn's `type_of_target` names it.
+
+    Raises
+    ------
+    ValueError
+        If there is not one class for each sample, and `y` is no 0/1 label indicator.
+    """
     if y is None:
         name = type(estimator).__name__
         raise ValueError(f"{name} requires y to be passed, but the target y is None.")
-    if not num_samples(y):
-        raise ValueError(
-            "y has no samples. Pass a class, or a row of labels, for each row."
-        )
+    given, y = y, lists_as_array(y)
     refuse_missing(y)
+    y = targets_as_csr(y) if sp.issparse(y) else np.asarray(y)
+    if y.ndim not in (1, 2):
+        raise ValueError(
+            "y must be one class for each sample, or 0/1 label indicators, got "
+            f"{type(given).__name__} of shape {y.shape}."
+        )
+    if 0 in y.shape:
+        raise ValueError(f"y is empty, of shape {y.shape}. Pass a class for each sample.")
+    values = y.data if sp.issparse(y) else y
+    refuse_tags(values)
+    if kinds_of(values) & {bytes, np.bytes_}:
+        raise ValueError("y holds bytes. Pass strings, as np.char.decode(y) makes them.")
+    refuse_row(y)
     assert_all_finite(y, input_name="y")
+    is_table = y.ndim == 2 and y.shape[1] > 1 and values.dtype.kind in "if"
+    if is_table and np.any((values < 0) | (values % 1 > 0)):
+        refuse_other_numbers(values)
     check_classification_targets(y)
     kind = type_of_target(y)
     if kind == "multiclass-multioutput":
@@ -438,7 +474,48 @@ def kind_of_classes(estimator, y):
             "columns of classes. Pass one column, or indicators of all classes, as "
             "OneHotEncoder().fit_transform(y) gives them."
         )
+    if kind == "multilabel-indicator":
+        refuse_other_numbers(y)
     return kind
+
+
+def _of_classes_alone(alone, classes, Y, groups):
+    """Say which classes or labels nothing is known of without one sample or group."""
+    named = ", ".join(map(repr, alone[:_MOST_NAMED]))
+    named += ", ..." if len(alone) > _MOST_NAMED else ""
+    n_rows = int((Y[:, np.isin(classes, alone)] > 0).sum(axis=0).max())
+    cause = "in one sample or group only"
+    if groups is None and n_rows > 1:
+        cause = (
+            f"in equal rows of X only, up to {n_rows} of them, which count as one sample "
+            "and are left out together"
+        )
+    return (
+        f"{len(alone)} of {len(classes)} classes or labels of y ({named}) are {cause}, "
+        "whose leave-one-out probabilities know nothing of them. Pass more samples of "
+        "them, which differ in their features, or leave them out."
+    )
+
+
+def _weights_of_classes(class_weight, y):
+    """Weights of samples by their classes; the means over labels, of label indicators.
+
+    One regression serves all labels, so a sample has one weight. Products over labels, as
+    of `compute_sample_weight`, differ by orders of magnitude between samples.
+    """
+    if y.ndim == 1:
+        return compute_sample_weight(class_weight, y)
+    n_labels = y.shape[1]
+    of_labels = [class_weight] * n_labels if isinstance(class_weight, str) else class_weight
+    if not isinstance(of_labels, list) or len(of_labels) != n_labels:
+        raise ValueError(
+            f"class_weight must be 'balanced' or a list of {n_labels} dicts, one for each "
+            f"label, such as [{{0: 1, 1: 5}}, ...], got {class_weight!r}."
+        )
+    total = np.zeros(len(y))
+    for of_label, has_label in zip(of_labels, y.T):
+        total += compute_sample_weight(of_label, has_label)
+    return total / n_labels
 
 
 def _grid(values, name):

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._types import Any, Array, Callable, Count, Tensor
+from ..affinity._base import check_places, place_blocks
 
 _PAIRS_PER_BLOCK = 2**20  # of one call of an oracle, which may need many bytes a pair
 _LARGEST_GRADE = 1000  # gains 2**grade - 1 are summed in float64
@@ -331,11 +332,12 @@ def levels_of_pairs(affinity, levels, targets, take):
 
     def level_index(rows):
         if table() is not None:
-            return affinity.compare_batch(table()[take(rows)])
+            index = affinity.compare_batch(table()[take(rows)])
+            return check_places(index, affinity, levels, (len(rows), len(rows)))
         of_rows, n_rows = targets[rows], max(1, _PAIRS_PER_BLOCK // len(rows))
         dtype = np.int16 if len(levels) < 2**15 else np.int32
         index = np.empty((len(rows), len(rows)), dtype)
-        for part, block in affinity.level_blocks(of_rows, of_rows, levels, n_rows):
+        for part, block in place_blocks(affinity, of_rows, levels, n_rows):
             index[part] = block
         return take(index)
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
-from .._arrays import NUMPY, as_numpy, space_of
+from .._arrays import NUMPY, as_numpy, refuse_unlike_labels, space_of
 from .._compat import check_sample_weight
 from .._progress import warn_caller
 from ..histogram._rankings import check_rankings
@@ -94,6 +94,14 @@ def score_arrays(measures, y_true, y_score, groups, sample_weight, average, zero
     measures = [measures] if single else measures
     real_grades = all(measure.takes_real_grades for measure in measures)
     rankings = check_rankings(y_true, y_score, groups, real_grades=real_grades)
+    if groups is None:
+        refuse_unlike_labels(y_true, sample_weight, ("y_true", "sample_weight"))
+    elif hasattr(sample_weight, "iloc"):
+        queries = np.unique(np.asarray(as_numpy(groups)))
+        by_query = type(sample_weight)(queries, index=queries)
+        refuse_unlike_labels(
+            by_query, sample_weight, ("the sorted groups", "sample_weight")
+        )
     weights = check_weights(sample_weight, len(rankings))
     largest = rankings.affinity.max(initial=0)
     groups = group_by_cutoff(completed_for_arrays(measures, largest=largest))

@@ -5,7 +5,7 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.utils import check_consistent_length
 
-from .._arrays import check_groups
+from .._arrays import check_groups, refuse_unlike_labels
 from .._compat import HasMethods, StrOptions, num_samples, optional, validated
 from .._hashers import FittedHasher
 from .._types import Affinity, Any, ArrayLike, Column, Count, Literal
@@ -211,6 +211,7 @@ def retrieval_report(
     AP@2         0.5      0.75   1.0
     Success@2    1.0      1.00   1.0
     """
+    _refuse_unlike_queries(query_codes, "query_codes", sample_weight, by)
     asked = query_codes, database_codes, affinity, y_query, y_database
     groups = {"groups_query": groups_query, "groups_database": groups_database}
 
@@ -338,6 +339,7 @@ def retrieval_report_from_estimator(
     P@10    0.7       0.8   0.9
     AP      0.5       0.6   0.7
     """
+    _refuse_unlike_queries(X_query, "X_query", sample_weight, by)
     query = FittedHasher.of(estimator).query_form(query)
     if query == "weights" and radius is not None:
         raise ValueError("radius is a Hamming distance; pass query='bits' with it.")
@@ -348,6 +350,12 @@ def retrieval_report_from_estimator(
     if not isinstance(report, dict):
         report.columns.name = query
     return report
+
+
+def _refuse_unlike_queries(queries, name, sample_weight, by):
+    """Raise ValueError unless weights and labels of queries are in the order of these."""
+    refuse_unlike_labels(queries, sample_weight, (name, "sample_weight"))
+    refuse_unlike_labels(queries, by, (name, "by"))
 
 
 def _report(

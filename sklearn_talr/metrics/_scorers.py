@@ -5,7 +5,7 @@ from numbers import Real
 import numpy as np
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from .._arrays import as_numpy
+from .._arrays import as_numpy, refuse_unlike_labels
 from .._compat import StrOptions, validated
 from .._hashers import QUERIES, FittedHasher
 from .._parameters import parameters
@@ -44,6 +44,10 @@ def estimator_histograms(estimator, X, y, affinity, database, query, groups=(Non
             "(X_items, None) where y has judgments of all items, and score queries."
         )
     X_items, y_items = (X, None) if exclude_self else database
+    refuse_unlike_labels(X, y, ("X", "y"))
+    refuse_unlike_labels(X, groups[0], ("X", "groups"))
+    refuse_unlike_labels(X_items, y_items, ("X of database", "y of database"))
+    refuse_unlike_labels(X_items, groups[1], ("X of database", "groups_database"))
     X, X_items = hasher.read(X), hasher.read(X_items)
     if y_items is not None:  # whose form says more than that of few queries
         affinity, y_items = _settle_targets(hasher, X_items, y_items, affinity)
@@ -56,8 +60,8 @@ def estimator_histograms(estimator, X, y, affinity, database, query, groups=(Non
     elif y_items is None:
         _, y_items = _settle_targets(hasher, X_items, None, affinity)
     if exclude_self:
-        groups = (np.arange(y_query.shape[0]) if groups[0] is None else groups[0],) * 2
-    ranked = leave_out_groups(oracle, (y_query, y_items), groups)
+        groups = groups[0], groups[0]
+    ranked = leave_out_groups(oracle, (y_query, y_items), groups, exclude_self=exclude_self)
     if hasher.query_form(query) == "weights":
         weights, packed = as_numpy(hasher.query_weights(X)), hasher.encode(X_items)
         yield from weighted_histograms(weights, packed, *ranked)
@@ -203,13 +207,22 @@ class _RankingScorer(_Scorer):
 
     wants_groups = True
 
-    def __call__(self, estimator, X, y, *, groups=None):
+    def __call__(self, estimator, X, y=None, *, groups=None):
+        if y is None:
+            raise ValueError(
+                "make_ranking_scorer needs y, the affinities of the samples, got None."
+            )
         if groups is None:
             raise ValueError(
                 "make_ranking_scorer needs groups, the query of each sample. A search "
-                "hands them on after sklearn.set_config(enable_metadata_routing=True). If "
-                "all samples are one ranking, give them all the same group."
+                "hands them on after sklearn.set_config(enable_metadata_routing=True). To "
+                "what hands on no metadata, such as permutation_importance, pass "
+                "functools.partial(scorer, groups=groups) with the groups of the samples "
+                "that are scored. If all samples are one ranking, give them all the same "
+                "group."
             )
+        refuse_unlike_labels(X, y, ("X", "y"))
+        refuse_unlike_labels(X, groups, ("X", "groups"))
         names = "decision_function", "predict_proba", "predict"
         name = next(name for name in names if hasattr(estimator, name))
         score = getattr(estimator, name)(X)

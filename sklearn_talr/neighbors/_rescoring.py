@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array
 
-from .._arrays import ragged, read_features, refuse_masked
+from .._arrays import ragged, read_features, refuse_masked, row_norms
 from .._compat import Interval, validated
 from .._threads import one_thread
 from .._types import Any, Array, ArrayLike, Count, Literal
@@ -39,7 +39,7 @@ def rescore(
     X_database : ndarray or memmap of shape (n_samples, n_features)
         Features of the database, of any real type; row i belongs to index i. Only the
         rows of candidates are read. They are compared in float32, or in float64 if either
-        side is wider.
+        side is wider or squares of features leave the range of float32.
 
     candidates : array of shape (n_queries, n_candidates) of int, or of n_queries arrays
         Indices of the candidates of each query, as `kneighbors` or
@@ -86,7 +86,7 @@ def rescore(
             f"metric must be 'euclidean' or 'inner_product', got {metric!r}. For the "
             "cosine, scale the rows to unit length and take 'inner_product'."
         )
-    refuse_masked(X_query=X_query, X_database=X_database)
+    refuse_masked(X_query=X_query, X_database=X_database, candidates=candidates)
     X_query = read_features(X_query, "X_query")
     X_database = read_features(X_database, "X_database")
     X_query = check_array(X_query, dtype=None, input_name="X_query")
@@ -125,11 +125,10 @@ def rescore(
                 f"X_database contains NaN or infinity in the rows {bad[:5].tolist()}."
             )
         if metric == "euclidean":
-            difference = features - query
-            of_query = np.sqrt(np.einsum("ij,ij->i", difference, difference))
+            of_query = _distances(features, query)
             order = np.argsort(of_query, kind="stable")[:n_neighbors]
         else:
-            of_query = np.einsum("ij,j->i", features, query)  # of a row, at any place
+            of_query = _products(features, query)
             order = np.argsort(-of_query, kind="stable")[:n_neighbors]
         values.append(of_query[order])
         indices.append(rows[order])
@@ -176,6 +175,68 @@ def _check_candidates(rows, n_rows):
             "indices. Write [np.flatnonzero(row) for row in candidates] for those that "
             "have some, and [np.unique(row) for row in candidates] for indices."
         )
+
+
+def _distances(features, query):
+    """Distances of rows to a query, of any scale.
+
+    Parameters
+    ----------
+    features : ndarray of shape (n_rows, n_features), float32 or float64
+        Rows.
+
+    query : ndarray of shape (n_features,) of the same type
+        The query.
+
+    Returns
+    -------
+    distances : ndarray of shape (n_rows,)
+        Of the type of the rows, unless it is too narrow for them.
+    """
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        differences = features - query
+        distances = np.sqrt(np.einsum("ij,ij->i", differences, differences))
+    low, high = _range_of_lengths(features.dtype)
+    is_rough = ~((distances > low) & (distances < high))  # also where they are 0
+    if is_rough.any():
+        scale = _power_of_two(features[is_rough], query)
+        rows = np.ldexp(features[is_rough].astype(np.float64), -scale)
+        lengths = row_norms(rows - np.ldexp(query.astype(np.float64), -scale))
+        exact = np.ldexp(lengths, scale)
+        if np.any(exact > high):  # which float32 may not hold
+            distances = distances.astype(np.float64)
+        distances[is_rough] = exact
+    return distances
+
+
+def _products(features, query):
+    """Inner products of rows with a query, of any scale.
+
+    Parameters and what is returned are those of `_distances`.
+    """
+    low, high = _range_of_lengths(features.dtype)
+    largest = np.abs(features).max(axis=1, initial=0).astype(np.float64)
+    largest *= np.abs(query).max(initial=0)
+    is_rough = ((largest > 0) & (largest < low**2)) | (largest > high**2)
+    if not is_rough.any():
+        return np.einsum("ij,j->i", features, query)  # of a row, at any place
+    scales = _power_of_two(features), _power_of_two(query)
+    sides = (
+        np.ldexp(side.astype(np.float64), -scale)
+        for side, scale in zip((features, query), scales)
+    )
+    return np.ldexp(np.einsum("ij,j->i", *sides), sum(scales))
+
+
+def _range_of_lengths(dtype):
+    """Lengths of rows whose squares a type of floats holds with all their digits."""
+    limits = np.finfo(dtype)
+    return float(np.sqrt(limits.tiny) / limits.eps), float(np.sqrt(limits.max) * limits.eps)
+
+
+def _power_of_two(*arrays):
+    """Exponent of the least power of two above all numbers."""
+    return int(max(np.frexp(np.abs(numbers).max(initial=0))[1] for numbers in arrays))
 
 
 def feature_rows(X):

@@ -29,6 +29,7 @@ grow with j: a worse negative never gains more. Then the optimal ranks ascend wi
 import numpy as np
 from sklearn.utils import check_array
 
+from .._arrays import refuse_masked
 from .._compat import validated
 from .._types import Any, Array, ArrayLike
 from ..measures import Measure
@@ -140,6 +141,7 @@ def loss_augmented_ranks(
     (array([2, 2]), 0.25)
     """
     sides = {"positive_scores": positive_scores, "negative_scores": negative_scores}
+    refuse_masked(**sides)
     positive, negative = (
         check_array(np.atleast_2d(scores), dtype=np.float64, input_name=name)
         for name, scores in sides.items()

@@ -13,7 +13,7 @@ from sklearn.utils import check_consistent_length, column_or_1d, compute_sample_
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted
 
-from .._arrays import as_numpy, check_groups, refuse_missing
+from .._arrays import as_numpy, check_groups, refuse_missing, refuse_unlike_labels
 from .._compat import CallbackSupportMixin, Interval, StrOptions, fit_method
 from .._parameters import KW_ONLY, parameters
 from .._progress import Progress, warn_caller
@@ -377,8 +377,17 @@ class RankingSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         UserWarning
             If two numbers like 1 and 2, within `groups`, might be meant as grades.
         """
-        X, y, groups = map(as_numpy, (X, y, groups))
+        names = "X", "y", "groups"
+        refuse_unlike_labels(X, y, names[:2])
+        refuse_unlike_labels(X, groups, names[::2])
+        X, y, groups = map(as_numpy, (X, y, groups), names)
         refuse_missing(y)
+        shape = getattr(y, "shape", ())
+        if len(shape) == 2 and shape[0] == 1 < shape[1]:
+            raise ValueError(
+                f"y should be a 1d array, got one row, of shape {shape}. If it holds a "
+                "label for each sample, as MATLAB keeps a vector, pass np.ravel(y)."
+            )
         loss = measure_name(self.loss, "loss", ("zero_one",))
         (X, y), seen = validate_aside(self, X, y=y, accept_sparse="csr", dtype=_FLOATS)
         classes, target, grades = read_targets(y, loss, groups)
@@ -457,7 +466,7 @@ class RankingSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """
         now = held(self)  # one fit, whatever other threads do
         check_is_fitted(now)
-        X = validate_seen(now, as_numpy(X), accept_sparse="csr", dtype=_FLOATS)
+        X = validate_seen(now, as_numpy(X, "X"), accept_sparse="csr", dtype=_FLOATS)
         return scores_of(X, now.coef_, now.intercept_)
 
     def predict(self, X: Rows) -> Array:
@@ -517,7 +526,10 @@ class RankingSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             `groups`: perhaps a Pipeline has dropped them.
         """
         scores = self.decision_function(X)
-        y, groups, sample_weight = map(as_numpy, (y, groups, sample_weight))
+        names = "y", "groups", "sample_weight"
+        refuse_unlike_labels(X, y, ("X", "y"))
+        refuse_unlike_labels(X, groups, ("X", "groups"))
+        y, groups, sample_weight = map(as_numpy, (y, groups, sample_weight), names)
         loss = measure_name(self.loss, "loss", ("zero_one",))
         if loss == "zero_one":
             label = y

@@ -7,8 +7,9 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import config_context
 from sklearn.base import clone
+from sklearn.datasets import make_multilabel_classification
 from sklearn.linear_model import Ridge, RidgeClassifierCV
-from sklearn.metrics import log_loss
+from sklearn.metrics import average_precision_score, log_loss
 from sklearn.metrics.pairwise import pairwise_distances, pairwise_kernels
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -209,9 +210,36 @@ def test_class_weights_are_weights_of_samples(histograms, labels):
     assert_array_equal(found, expected)
     found = classifier_of("rbf", class_weight="balanced").fit_predict_proba(X, labels)
     shares = labels.mean(axis=0)
-    by_hand = np.prod(np.where(labels, 0.5 / shares, 0.5 / (1 - shares)), axis=1)
+    by_hand = np.mean(np.where(labels, 0.5 / shares, 0.5 / (1 - shares)), axis=1)
     expected = classifier_of("rbf").fit_predict_proba(X, labels, by_hand)
     assert_allclose(found, expected, rtol=0, atol=1e-5)
+    dicts = [{0: 1, 1: 3}, {0: 2, 1: 1}, {0: 1, 1: 1}]
+    found = classifier_of("rbf", class_weight=dicts).fit_predict_proba(X, labels)
+    by_hand = (np.where(labels, [3, 1, 1], [1, 2, 1])).mean(axis=1)
+    expected = classifier_of("rbf").fit_predict_proba(X, labels, by_hand)
+    assert_allclose(found, expected, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("class_weight", [{0: 1, 1: 3}, [{0: 1, 1: 3}]])
+def test_weights_of_labels_are_one_for_each(class_weight, histograms, labels):
+    X, _ = histograms
+    with pytest.raises(ValueError, match="a list of 3 dicts, one for each label"):
+        classifier_of("rbf", class_weight=class_weight).fit(X, labels)
+
+
+def test_balanced_labels_are_learned():
+    """Products of weights over labels let few samples decide: macro AP fell by half."""
+    X, Y = make_multilabel_classification(
+        900, 100, n_classes=30, n_labels=2, length=120, random_state=0
+    )
+    train, test = slice(600), slice(600, None)
+    Y = Y[:, (Y[train].sum(axis=0) > 5) & (Y[test].sum(axis=0) > 1)]
+    values = []
+    for class_weight in (None, "balanced"):
+        classifier = KernelRidgeClassifierCV("cosine", class_weight=class_weight)
+        scores = classifier.fit(X[train], Y[train]).predict_proba(X[test])
+        values.append(average_precision_score(Y[test], scores))
+    assert values[1] > values[0] - 0.05
 
 
 class TestRandomness:

@@ -1,10 +1,14 @@
 """The scorer of grouped queries, in searches of scikit-learn with metadata routing."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import sklearn
 from numpy.testing import assert_allclose
+from sklearn import config_context
 from sklearn.base import BaseEstimator
+from sklearn.inspection import permutation_importance
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_validate
 from sklearn.naive_bayes import GaussianNB
@@ -12,9 +16,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
+from sklearn_talr.hashing import LSHHasher
 from sklearn_talr.measures import nDCG
 from sklearn_talr.metrics import (
     make_ranking_scorer,
+    make_retrieval_scorer,
     tie_aware_average_precision_score,
     tie_aware_ndcg_score,
 )
@@ -138,3 +144,32 @@ def test_what_is_no_measure_of_arrays_is_refused():
     }.items():
         with pytest.raises(ValueError, match=message):
             make_ranking_scorer(measure)
+
+
+@pytest.mark.parametrize("routing", [False, True])
+def test_tools_that_hand_on_no_metadata(routing):
+    rng = np.random.default_rng(0)
+    groups, X = np.repeat(np.arange(10), 8), rng.normal(size=(80, 3))
+    y = np.clip(np.round(1.5 * X[:, 0] + rng.normal(size=80)), 0, 3).astype(int)
+    scorer, ranker = make_ranking_scorer("nDCG@5"), Ridge().fit(X, y)
+    how = {"n_repeats": 2, "random_state": 0}
+    with config_context(enable_metadata_routing=routing):
+        with pytest.raises(
+            ValueError, match=r"functools\.partial\(scorer, groups=groups\)"
+        ):
+            permutation_importance(ranker, X, y, scoring=scorer, **how)
+        scoring = partial(scorer, groups=groups)
+        found = permutation_importance(ranker, X, y, scoring=scoring, **how)
+    expected = scorer(ranker, X, y, groups=groups)
+    assert scoring(ranker, X, y) == expected
+    assert found.importances_mean.argmax() == 0
+    with pytest.raises(ValueError, match="needs y, the affinities"):
+        scorer(ranker, X, groups=groups)
+
+
+def test_groups_of_a_database_alone():
+    X, y = np.random.default_rng(0).normal(size=(40, 3)), np.arange(40) % 4
+    hasher = LSHHasher(4, random_state=0).fit(X)
+    scorer = make_retrieval_scorer(database=(X, y), groups_database=y, affinity="auto")
+    with pytest.raises(ValueError, match=r"functools\.partial\(scorer, groups=groups\)"):
+        permutation_importance(hasher, X, y, scoring=scorer, n_repeats=1)
