@@ -107,8 +107,6 @@ def read_features(path, name=None, labels=None):
     X = np.asarray(X[kept], dtype=np.float32)[np.searchsorted(kept, order)]
     if len(X) < LEAST_ROWS or not np.isfinite(X).all():
         raise ValueError(f"{path} must hold at least {LEAST_ROWS} rows of finite numbers.")
-    # Powers of two change no digit, and keep squares from overflow and from vanishing.
-    X = np.ldexp(X, -np.frexp(np.abs(X).max())[1])
     return X, None if y is None else y[order]
 
 
@@ -242,6 +240,8 @@ def compare(args):
     end = time.monotonic() + 60 * args.minutes
     path = local_path(args.file, "file")
     X, y = read_features(path, args.array, args.labels)
+    # Powers of two change no digit, and keep squares from overflow and from vanishing.
+    X = np.ldexp(X, -np.frexp(np.abs(X).max())[1])
     query, train, items = parts = split(X, args.metric)
     end_of_codes = end if y is None else end - 12 * args.minutes
     methods, rows, expected = dict(METHODS), [], {}

@@ -313,7 +313,7 @@ class BaseAffinity:
     ...         return (gap <= 10).astype(int)
     >>> affinity = PriceAffinity()
     >>> affinity.level_index(np.array([20]), np.array([15, 40]), affinity.levels_)
-    array([[1, 0]])
+    array([[1, 0]], dtype=int32)
     """
 
     by_distance = False

@@ -116,8 +116,9 @@ class LabelAffinity(_ClassAffinity, savable=True):
         some are less than -1.
         """
         y = lists_as_array(y)
-        if not sp.issparse(y) and np.ndim(y) in (1, 2):
-            refuse_tags(np.asarray(y))
+        values = None if sp.issparse(y) else np.asarray(y)
+        if values is not None and values.ndim in (1, 2):
+            refuse_tags(values)
         refuse_row(y)
         y = column_or_1d(y)
         if y.dtype.kind == "O":

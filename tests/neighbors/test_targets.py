@@ -257,7 +257,9 @@ def test_places_are_those_of_items_that_count():
         index.predict(codes)
     assert index.set_params(n_neighbors=1).predict(codes).tolist() == [3, 3, 3]
     with pytest.raises(ValueError, match=r"predict needs items that count.*ignores"):
-        index.fit(codes, [-1, -1, -1]).predict(codes)
+        index.remove([2]).predict(codes)
+    with pytest.raises(ValueError, match=r"no label but -1.*ignored=None"):
+        index.fit(codes, [-1, -1, -1])
     # A sample of no label is an item like others, which votes for none.
     indicators = HammingNeighbors(2).fit(codes, [[0, 0], [0, 0], [1, 0]])
     assert indicators.predict([[0, 0]]).tolist() == [[0, 0]]
