@@ -48,11 +48,21 @@ def public_classes():
     names = [m.name for m in iter_modules(sklearn_talr.__path__) if m.name[0] != "_"]
     modules = [sklearn_talr, *(import_module(f"sklearn_talr.{name}") for name in names)]
     values = [
-        getattr(module, name)
+        public_value(module, name)
         for module in modules
         for name in getattr(module, "__all__", [])
     ]
     return sorted({v for v in values if inspect.isclass(v)}, key=lambda v: v.__name__)
+
+
+def public_value(module, name):
+    """What a module has under a name; None if it needs PyTorch and that is not there."""
+    try:
+        return getattr(module, name)
+    except ModuleNotFoundError:
+        if has_torch():
+            raise
+        return None
 
 
 def shortened(estimator):
