@@ -24,13 +24,22 @@ from .._types import Any, ArrayLike, Count, Literal, NDArray, Rows, Seed, Self
 from ..codes import PackedCodes, weighted_scores
 from ..codes._packed import as_packed
 from ._base import BaseHasher, Layers, check_features, without_far_rows
-from ._words import Frame, scaled
-from ._words_fit import WORD_ITERATIONS, are_words_better, fit_bits, fit_words, improve_bits
+from ._words import TangentFrame, scaled
+from ._words_fit import (
+    WORD_ITERATIONS,
+    are_words_better,
+    choose_frame,
+    fit_bits,
+    fit_words,
+    improve_bits,
+    n_height_bits,
+)
 
 _ITERATIONS_PER_CHUNK = 2
 _N_NEIGHBORS = 10  # of `score`
 _CELLS_PER_BLOCK = 2**20
 _LEAST_ROWS, _ROWS_PER_BIT, _MOST_BITS = 1_000, 8, 256  # of words of eight
+_ROWS_FOR_HEIGHTS = 4_096  # which tell within which bounds heights are kept
 _ROWS_TO_COMPARE = 5_000  # by single bits, which hardly need more, with words
 
 
@@ -432,13 +441,15 @@ class AdditiveHasher(BaseHasher):
         progress = self._progress(X, y, seen, n_most)
         progress.n_alike = n_of_words or n_most
         with one_thread():
-            frame = Frame.of(sample, self.metric)
+            frame = choose_frame(sample, self.metric, self.n_bits)
             rows, how = frame.split(sample)[0], (self.n_jobs, rng, progress)
             if n_of_words:
-                of_words = self.n_bits // 8, self.alpha, n_of_words
+                n_word_bits = self.n_bits - n_height_bits(frame, 8)
+                of_words = n_word_bits // 8, self.alpha, n_of_words
                 model = fit_words(frame, rows, *of_words, *how)
             if n_of_bits and not progress.is_over:
-                of_bits = self.n_bits, self.alpha, self.max_iter
+                n_single_bits = self.n_bits - n_height_bits(frame, 1)
+                of_bits = n_single_bits, self.alpha, self.max_iter
                 some = rows[:_ROWS_TO_COMPARE] if n_of_words else rows
                 bits = fit_bits(frame, some, *of_bits, *how)
                 are_items = fits_items and len(rows) == X.shape[0]
@@ -455,9 +466,11 @@ class AdditiveHasher(BaseHasher):
 
         def fitted(model):
             frame = model.frame
+            if isinstance(frame, TangentFrame):
+                model.set_heights(X[:_ROWS_FOR_HEIGHTS])
             coef, of_bits = (
                 (vectors.reshape(-1, vectors.shape[-1]).T / frame.unit).astype(np.float32)
-                for vectors in (model.vectors, model.vectors_of_bits())
+                for vectors in (model.vectors_of_code(), model.vectors_of_bits())
             )
             known = {
                 "coefs_": [of_bits],
