@@ -97,7 +97,8 @@ class AdditiveHasher(BaseHasher):
         How features are compared. Words tell the direction of a row, from the mean of all
         rows. Besides its bits an item has a byte for what multiplies its score, and under
         ``"euclidean"`` another one for its length. Under ``"euclidean"`` moving all
-        features, of items and queries alike, changes no score.
+        features, of items and queries alike, changes no score. Under ``"cosine"`` features
+        that are not centered, such as raw GIST, may get codes of another form, see Notes.
 
     alpha : "auto" or float, default="auto"
         Strength of the ridge penalty on the vectors, per row. ``"auto"`` means, for words
@@ -170,6 +171,13 @@ class AdditiveHasher(BaseHasher):
     Under ``"cosine"`` rows that no sum points to have scores that are too high. Where more
     neighbors are found so among rows held out, the factor of a code has the fourth root of
     its cosine with the row in it.
+
+    Features that are all above 0 have a long mean m: of raw GIST, scaled to unit length,
+    0.86. A row of unit length is ``h m/|m| + t``, with a height h and a tangent t. The last
+    word of a code, or the last nine of single bits, may tell h, and the words before it
+    t. The factor of a code is then ``<t, s> / <s, s>``, with s the sum of these vectors.
+    From 1 800 rows and 24 bits on rows held out choose: this form must raise their recall
+    by 0.02 in codes of equal length.
 
     ``max_iter=0`` takes seconds to fit, and microseconds to encode a row. A principal axis
     of the rows gets up to 8 bits, each bit where it lowers the squared error most. Axes
