@@ -7,9 +7,10 @@ Of embeddings of your own the command ``sklearn-talr-codes`` tells the same in m
 Sets are read from the folder that SKLEARN_TALR_DATA names; their labels are not used.
 For each seed 1 000 rows are queries, at most 10 000 others the items, and at most 20 000 of
 the rest are fitted to. Under "cosine" the mean of the rows to fit is subtracted and rows
-have unit length. Under "inner product" and "euclidean" rows are as they are, but those of
-text, which have unit length, are multiplied by exp(.7 N), N normal; "recommender" is made
-up: 64 columns of uneven scale, 50 clusters, uneven lengths.
+have unit length; "raw scenes" are GIST features above 0, whose mean is left. Under "inner
+product" and "euclidean" rows are as they are, but those of text, which have unit length,
+are multiplied by exp(.7 N), N normal; "recommender" is made up: 64 columns of uneven scale,
+50 clusters, uneven lengths.
 
 *Bytes* are all that is stored of an item, factors and lengths included, for all methods.
 Decodings of quantizers are scored as they are and, under the cosine, also at unit length;
@@ -60,6 +61,11 @@ STORE = Store(RESULTS / "embeddings.csv", KEY, FIGURES)
 def load(name, metric, seed):
     """Queries, rows to fit and items of a set."""
     rng = np.random.default_rng(seed)
+    if name == "raw scenes":
+        with np.load(folder_of_sets() / FILES["scenes"]) as arrays:
+            X = arrays["X"].astype(np.float32)
+        # Only under the cosine the mean would be subtracted.
+        return split(normalize(X[rng.permutation(len(X))]), "inner_product")
     if name == "recommender":
         centers = rng.standard_normal((50, 64))
         X = centers[rng.integers(50, size=31_000)] + rng.standard_normal((31_000, 64))
@@ -150,13 +156,15 @@ PLAN = [
     (["text"], ["inner_product"], [8, 16, 32, 64, 128, 192], [0], AXES),
     (["text"], ["inner_product"], [32, 64, 128, 192], [0], RABITQ),
     ([*FILES, "recommender"], ["inner_product", "euclidean"], [16, 32], [0], WORDS),
+    (["raw scenes"], ["cosine"], [8], [0, 1, 2], WORDS[:2]),
+    (["raw scenes"], ["cosine"], [16], [0], WORDS[:2]),
 ]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--csv", type=Path, default=STORE.path)
-    parser.add_argument("--only", nargs="+", default=[*FILES, "recommender"])
+    parser.add_argument("--only", nargs="+", default=[*FILES, "recommender", "raw scenes"])
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     args = parser.parse_args()
     STORE.path = args.csv

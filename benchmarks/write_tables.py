@@ -108,6 +108,18 @@ def embeddings_splits():
 
 
 @table
+def embeddings_raw():
+    rows = read(RESULTS / "embeddings.csv")
+    lines = [
+        (f"raw GIST of scenes, {size} bytes, split {seed}",
+         {"data": "raw scenes", "metric": "cosine", "n_bytes": size, "seed": seed})
+        for size, seed in (("8", "0"), ("8", "1"), ("8", "2"), ("16", "0"))
+    ]  # fmt: skip
+    columns = [(method, {"method": method}) for method in METHODS[:2]]
+    return pivot(rows, "recall", lines, columns, "items")
+
+
+@table
 def embeddings_fit_seconds():
     return of_embeddings("fit_seconds", ["cosine"], 1, sets=["cifar10"])
 

@@ -24,13 +24,22 @@ from .._types import Any, ArrayLike, Count, Literal, NDArray, Rows, Seed, Self
 from ..codes import PackedCodes, weighted_scores
 from ..codes._packed import as_packed
 from ._base import BaseHasher, Layers, check_features, without_far_rows
-from ._words import Frame, scaled
-from ._words_fit import WORD_ITERATIONS, are_words_better, fit_bits, fit_words, improve_bits
+from ._words import TangentFrame, scaled
+from ._words_fit import (
+    WORD_ITERATIONS,
+    are_words_better,
+    choose_frame,
+    fit_bits,
+    fit_words,
+    improve_bits,
+    n_height_bits,
+)
 
 _ITERATIONS_PER_CHUNK = 2
 _N_NEIGHBORS = 10  # of `score`
 _CELLS_PER_BLOCK = 2**20
 _LEAST_ROWS, _ROWS_PER_BIT, _MOST_BITS = 1_000, 8, 256  # of words of eight
+_ROWS_FOR_HEIGHTS = 4_096  # which tell within which bounds heights are kept
 _ROWS_TO_COMPARE = 5_000  # by single bits, which hardly need more, with words
 
 
@@ -88,7 +97,8 @@ class AdditiveHasher(BaseHasher):
         How features are compared. Words tell the direction of a row, from the mean of all
         rows. Besides its bits an item has a byte for what multiplies its score, and under
         ``"euclidean"`` another one for its length. Under ``"euclidean"`` moving all
-        features, of items and queries alike, changes no score.
+        features, of items and queries alike, changes no score. Under ``"cosine"`` features
+        that are not centered, such as raw GIST, may get codes of another form, see Notes.
 
     alpha : "auto" or float, default="auto"
         Strength of the ridge penalty on the vectors, per row. ``"auto"`` means, for words
@@ -161,6 +171,13 @@ class AdditiveHasher(BaseHasher):
     Under ``"cosine"`` rows that no sum points to have scores that are too high. Where more
     neighbors are found so among rows held out, the factor of a code has the fourth root of
     its cosine with the row in it.
+
+    Features that are all above 0 have a long mean m: of raw GIST, scaled to unit length,
+    0.86. A row of unit length is ``h m/|m| + t``, with a height h and a tangent t. The last
+    word of a code, or the last nine of single bits, may tell h, and the words before it
+    t. The factor of a code is then ``<t, s> / <s, s>``, with s the sum of these vectors.
+    From 1 800 rows and 24 bits on rows held out choose: this form must raise their recall
+    by 0.02 in codes of equal length.
 
     ``max_iter=0`` takes seconds to fit, and microseconds to encode a row. A principal axis
     of the rows gets up to 8 bits, each bit where it lowers the squared error most. Axes
@@ -432,13 +449,15 @@ class AdditiveHasher(BaseHasher):
         progress = self._progress(X, y, seen, n_most)
         progress.n_alike = n_of_words or n_most
         with one_thread():
-            frame = Frame.of(sample, self.metric)
+            frame = choose_frame(sample, self.metric, self.n_bits)
             rows, how = frame.split(sample)[0], (self.n_jobs, rng, progress)
             if n_of_words:
-                of_words = self.n_bits // 8, self.alpha, n_of_words
+                n_word_bits = self.n_bits - n_height_bits(frame, 8)
+                of_words = n_word_bits // 8, self.alpha, n_of_words
                 model = fit_words(frame, rows, *of_words, *how)
             if n_of_bits and not progress.is_over:
-                of_bits = self.n_bits, self.alpha, self.max_iter
+                n_single_bits = self.n_bits - n_height_bits(frame, 1)
+                of_bits = n_single_bits, self.alpha, self.max_iter
                 some = rows[:_ROWS_TO_COMPARE] if n_of_words else rows
                 bits = fit_bits(frame, some, *of_bits, *how)
                 are_items = fits_items and len(rows) == X.shape[0]
@@ -455,9 +474,11 @@ class AdditiveHasher(BaseHasher):
 
         def fitted(model):
             frame = model.frame
+            if isinstance(frame, TangentFrame):
+                model.set_heights(X[:_ROWS_FOR_HEIGHTS])
             coef, of_bits = (
                 (vectors.reshape(-1, vectors.shape[-1]).T / frame.unit).astype(np.float32)
-                for vectors in (model.vectors, model.vectors_of_bits())
+                for vectors in (model.vectors_of_code(), model.vectors_of_bits())
             )
             known = {
                 "coefs_": [of_bits],

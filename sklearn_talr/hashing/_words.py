@@ -26,6 +26,10 @@ _SWEEPS, _ROUNDS = {1: 10, 8: 4}, 8  # for new rows, by the size of words
 _SHARE_ANEW, _WORDS_ANEW = 0.25, 4  # words of eight bits in each round, at most
 _N_NEIGHBORS, _LEAST_GAIN = 10, 0.003  # that factors by cosines have to find more
 _LEAST_COSINE = 0.01
+# Quantiles of the heights of some rows, over their factors, and the share of their distance
+# by which bits reach beyond them: few rows are far from all others.
+_QUANTILES_OF_HEIGHTS = 0.002, 0.998
+_SHARE_BEYOND_HEIGHTS = 0.1
 _TINY = np.finfo(np.float32).tiny
 _LEAST_NORM = 1e-100  # whose square is a number
 
@@ -103,6 +107,102 @@ class Frame(NamedTuple):
         return rule._replace(length_table=np.stack((lengths, lengths**2 / -2), axis=1))
 
 
+class TangentFrame(NamedTuple):
+    """How features of unit length become tangents at their mean.
+
+    A row is ``height * axis + tangent``, and both are at right angles. The direction of the
+    tangent is coded, and the height in bits of its own. If all features are above 0, as of
+    GIST, they have a long mean, and their directions from the mean are ill-conditioned: a
+    small error of the direction moves the point of the sphere that it leads to far along
+    the mean.
+
+    Parameters
+    ----------
+    mean : ndarray of shape (n_features,), dtype float64
+        Mean of the features after these were scaled to unit length.
+
+    axis : ndarray of shape (n_features,), dtype float64
+        The mean, scaled to unit length.
+    """
+
+    mean: np.ndarray
+    axis: np.ndarray
+
+    metric = "cosine"
+    unit = 1.0
+    lengths = None
+
+    @classmethod
+    def of(cls, X):
+        """The frame of features."""
+        mean = scaled(X, "cosine").mean(axis=0)
+        return cls(mean, mean / np.linalg.norm(mean))
+
+    def split(self, X):
+        """Directions of tangents, float32, and heights of features along the mean."""
+        X = scaled(X, "cosine")
+        heights = X @ self.axis
+        X -= np.outer(heights, self.axis)
+        X /= np.maximum(_norms(X), _TINY)[:, None]
+        return X.astype(np.float32), heights
+
+    @property
+    def start(self):
+        """The origin, from which tangents go."""
+        return np.zeros_like(self.mean)
+
+
+class HeightBits(NamedTuple):
+    """The bits of a code that tell heights along an axis.
+
+    They are a word of eight bits, whose values stand for equal steps. In codes of single
+    bits they are eight bits, each twice as long as the one before, and before these one
+    that is 1 in all codes and stands for the middle.
+
+    Parameters
+    ----------
+    axis : ndarray of shape (n_features,), dtype float64
+        Direction of the axis.
+
+    low, high : float
+        The least and the largest number. What is beyond becomes one of them.
+
+    word_size : {1, 8}
+        Bits of a word.
+    """
+
+    axis: np.ndarray
+    low: float
+    high: float
+    word_size: int
+
+    @property
+    def step(self):
+        """Distance of two numbers."""
+        return max(self.high - self.low, _TINY) / 255
+
+    @property
+    def vectors(self):
+        """Vectors of the values of the word, or of the single bits; float32."""
+        numbers = self.low + self.step * np.arange(256)
+        if self.word_size == 1:
+            steps = self.step * 2.0 ** np.arange(-1, 7)
+            numbers = np.append((self.low + self.high) / 2, steps)
+        return np.outer(numbers, self.axis).astype(np.float32)
+
+    def bits_of(self, numbers):
+        """Bits that are nearest to numbers, shape (n_rows, 8) or (n_rows, 9), uint8."""
+        values = np.rint((numbers - self.low) / self.step).clip(0, 255).astype(np.uint8)
+        bits = np.unpackbits(values[:, None], axis=1, bitorder="little")
+        if self.word_size == 8:
+            return bits
+        return np.insert(bits, 0, 1, axis=1)
+
+
+# Bits of a code that tell the height, by the size of words
+N_HEIGHT_BITS = {1: 9, 8: 8}
+
+
 def rule_of_multiples(low, high):
     """The rule of codes whose factors are in bytes of their own, with their logarithms."""
     rule = ScoreRule(None, low, high)
@@ -129,6 +229,9 @@ class Model:
 
     Attributes
     ----------
+    heights : HeightBits or None
+        Last bits of codes of tangents; None if the frame has no heights.
+
     rule : ScoreRule
         How codes get factors and addends.
 
@@ -139,6 +242,7 @@ class Model:
     def __init__(self, frame, vectors, factors, moments=None):
         self.frame, self.vectors, self.factors = frame, vectors, factors
         self.moments, self.rule, self.cosine = moments, None, None
+        self.heights = None
 
     def __getstate__(self):
         return {name: value for name, value in vars(self).items() if name != "_table"}
@@ -165,6 +269,8 @@ class Model:
 
         `is_rooted` is what `judge` has returned.
         """
+        if isinstance(self.frame, TangentFrame):
+            return  # heights are needed, too, see `set_heights`
         data = self._codes_of(rows)
         if is_rooted:
             multiples = self._multiples(rows, data)
@@ -172,6 +278,17 @@ class Model:
             self.rule = rule_of_multiples(*bounds)
         else:
             self.rule = self.frame.rule(self.factors, data)
+
+    def set_heights(self, X):
+        """Set the rule of codes of tangents, and the bits of heights, by some features."""
+        rows, heights = self.frame.split(X)
+        factors = self._projections(rows, self._codes_of(rows)) * tangent_lengths(heights)
+        self.rule = rule_of_multiples(*bounds_of_lengths(factors.min(), factors.max()))
+        ratios = heights / factors
+        low, high = np.quantile(ratios, _QUANTILES_OF_HEIGHTS)
+        more = _SHARE_BEYOND_HEIGHTS * (high - low)
+        ends = float(low - more), float(high + more)
+        self.heights = HeightBits(self.frame.axis, *ends, self.word_size)
 
     def judge(self, rows):
         """Whether factors are to tell how near codes point to rows, and their mean cosine.
@@ -182,7 +299,8 @@ class Model:
         data, start = self._codes_of(rows), self.frame.start
         plain, sums = self.factors.of(data), self._sums(data)
         cosine = float(np.mean(_cosines(rows, sums)))
-        if self.frame.lengths is not None or len(rows) <= 2 * _N_NEIGHBORS:
+        has_terms = isinstance(self.frame, TangentFrame) or self.frame.lengths is not None
+        if has_terms or len(rows) <= 2 * _N_NEIGHBORS:
             return False, cosine
         along = rows @ start
         to_sphere = np.sqrt(np.maximum(along**2 + 1 - start @ start, 0)) - along
@@ -203,12 +321,20 @@ class Model:
         cosines = _cosines(rows, self._sums(data))
         return self.factors.of(data) * np.maximum(cosines, _LEAST_COSINE) ** 0.25
 
-    def _sums(self, data):
-        """Sums of the vectors of packed codes, shape (n_codes, n_features)."""
-        if self.word_size == 8:
-            return decode_words(data, self.vectors)
-        bits = np.unpackbits(data, axis=1, count=self.n_bits, bitorder="little")
-        return (2 * bits.astype(np.float32) - 1) @ self.vectors
+    def _projections(self, rows, data):
+        """Multiples of the sums of codes that are nearest to their rows, of unit length.
+
+        A sum that points away from its row is shortened. So codes that are bad do not score
+        too high.
+        """
+        sums = self._sums(data, np.float64)
+        squares = np.einsum("ij,ij->i", sums, sums)
+        cosines = np.maximum(_cosines(rows, sums), _LEAST_COSINE)
+        return cosines / np.sqrt(np.maximum(squares, _TINY))
+
+    def _sums(self, data, dtype=np.float32):
+        """Sums of the vectors of packed directions, shape (n_codes, n_features)."""
+        return _sums_of(data, self.vectors, dtype)
 
     @property
     def word_size(self):
@@ -218,19 +344,37 @@ class Model:
     @property
     def n_bits(self):
         """Bits of a code."""
+        return len(self.vectors_of_code()) * self.word_size
+
+    @property
+    def n_direction_bits(self):
+        """Bits of a code that tell the direction of its row."""
         return len(self.vectors) * self.word_size
+
+    def vectors_of_code(self):
+        """Vectors of the bits, or of the values of words: those of heights come last."""
+        if self.heights is None:
+            return self.vectors
+        vectors = self.heights.vectors
+        return np.concatenate(
+            (self.vectors, vectors if self.word_size == 1 else vectors[None])
+        )
 
     def vectors_of_bits(self):
         """Vectors of the bits; of words, half of what each adds in the mean."""
+        vectors = self.vectors_of_code()
         if self.word_size == 1:
-            return self.vectors
+            return vectors
         values = np.arange(256, dtype=np.uint8)[:, None]
         signs = np.unpackbits(values, axis=1, bitorder="little") * np.float32(2) - 1
-        of_words = np.einsum("wvf,vb->wbf", self.vectors, signs / 256, optimize=True)
+        of_words = np.einsum("wvf,vb->wbf", vectors, signs / 256, optimize=True)
         return of_words.reshape(self.n_bits, -1).astype(np.float32)
 
     def decode(self, packed):
         """Features that packed codes stand for, shape (n_samples, n_features)."""
+        if isinstance(self.frame, TangentFrame):
+            decoded = _sums_of(packed.data, self.vectors_of_code(), np.float32)
+            return decoded / np.maximum(_norms(decoded), _TINY)[:, None]
         multiples = self.factors.of(packed.data)
         if packed.lengths is not None and self.frame.lengths is not None:
             is_whole = self.rule.factors is None  # the byte tells factor and length
@@ -243,6 +387,8 @@ class Model:
         """Bits of features, and the bytes that belong to them, or None."""
         rows, lengths = self.frame.split(X)
         bits = self.bits_of(rows)
+        if isinstance(self.frame, TangentFrame):
+            return self._quantize_tangents(rows, lengths, bits)
         if self.rule.factors is None:
             data = np.packbits(bits, axis=1, bitorder="little")
             if self.frame.lengths is None:
@@ -252,15 +398,51 @@ class Model:
             return bits, None
         return bits, self.frame.lengths.steps_of(lengths)
 
+    def _quantize_tangents(self, rows, heights, bits):
+        """Bits of directions and heights of tangents, and the bytes of their factors."""
+        data = np.packbits(bits, axis=1, bitorder="little")
+        factors = self._projections(rows, data) * tangent_lengths(heights)
+        # Heights are told exactly also where their bits end: the factor makes up for that
+        ratios = np.clip(heights / factors, self.heights.low, self.heights.high)
+        is_fit = heights * ratios > 0
+        factors[is_fit] = heights[is_fit] / ratios[is_fit]
+        factor_bytes = self.rule.steps_of(factors)
+        # The height is told in units of the factor that is kept, which multiplies it.
+        kept_factors = self.rule.length_table[factor_bytes, 0]
+        height_bits = self.heights.bits_of(heights / kept_factors)
+        return np.concatenate((bits, height_bits), axis=1), factor_bytes
+
+    def recall(self, X, n_neighbors):
+        """Share of the nearest others of each row that are nearest by codes, too.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, n_features)
+            Rows of unit length.
+
+        n_neighbors : int
+            Number of neighbors of a row.
+        """
+        bits, factor_bytes = self.quantize(X)
+        data = np.packbits(bits, axis=1, bitorder="little")
+        terms = self.rule.terms(data, factor_bytes)
+        sums = _sums_of(data, self.vectors_of_code(), np.float32)
+        nearest = _are_nearest(X @ X.T, n_neighbors)
+        scores = (X @ sums.T) * terms.values[:, 0]
+        return (nearest & _are_nearest(scores, n_neighbors)).sum() / nearest.sum()
+
     def bits_of(self, rows):
         """Bits of directions."""
         if self.word_size == 1 and self.factors.firsts is not None:
             from .._loops._words import round_axes
 
             firsts = self.factors.firsts
-            halves, widths = self.vectors[firsts], np.diff(firsts, append=self.n_bits)
+            halves, widths = (
+                self.vectors[firsts],
+                np.diff(firsts, append=self.n_direction_bits),
+            )
             squares = np.maximum(np.einsum("ij,ij->i", halves, halves), _TINY)
-            bits = np.empty((len(rows), self.n_bits), dtype=np.uint8)
+            bits = np.empty((len(rows), self.n_direction_bits), dtype=np.uint8)
             # Inner products with half of a step, over what a step has
             round_axes(_products(rows, halves), 2 * squares, widths, bits)
             return bits
@@ -347,6 +529,19 @@ def _cosines(rows, sums):
     return np.einsum("ij,ij->i", rows, sums) / lengths
 
 
+def _sums_of(data, vectors, dtype):
+    """Sums of vectors of bits or words by packed codes, shape (n_codes, n_features)."""
+    if vectors.ndim == 3:
+        return decode_words(data, vectors)
+    bits = np.unpackbits(data, axis=1, count=len(vectors), bitorder="little")
+    return (2 * bits.astype(dtype) - 1) @ vectors.astype(dtype, copy=False)
+
+
+def tangent_lengths(heights):
+    """Lengths of the tangents of rows of unit length."""
+    return np.sqrt(np.maximum(1 - heights**2, _TINY))
+
+
 def order_of(codebook):
     """An order of entries in which values with equal bits have entries that are near.
 
@@ -383,8 +578,8 @@ def _norms(X):
     return np.sqrt(np.einsum("ij,ij->i", X, X))  # makes no array of squares
 
 
-def _are_nearest(scores):
+def _are_nearest(scores, n_neighbors=_N_NEIGHBORS):
     """Mask of the highest scores of each query, which is not its own neighbor."""
     np.fill_diagonal(scores, -np.inf)
-    place = scores.shape[1] - _N_NEIGHBORS
+    place = scores.shape[1] - n_neighbors
     return scores >= np.partition(scores, place, axis=1)[:, [place]]
