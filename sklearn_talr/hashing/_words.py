@@ -355,10 +355,10 @@ class Model:
         """Vectors of the bits, or of the values of words: those of heights come last."""
         if self.heights is None:
             return self.vectors
-        vectors = self.heights.vectors
-        return np.concatenate(
-            (self.vectors, vectors if self.word_size == 1 else vectors[None])
-        )
+        height_vectors = self.heights.vectors
+        if self.word_size == 8:
+            height_vectors = height_vectors[None]
+        return np.concatenate((self.vectors, height_vectors))
 
     def vectors_of_bits(self):
         """Vectors of the bits; of words, half of what each adds in the mean."""
@@ -437,10 +437,8 @@ class Model:
             from .._loops._words import round_axes
 
             firsts = self.factors.firsts
-            halves, widths = (
-                self.vectors[firsts],
-                np.diff(firsts, append=self.n_direction_bits),
-            )
+            halves = self.vectors[firsts]
+            widths = np.diff(firsts, append=self.n_direction_bits)
             squares = np.maximum(np.einsum("ij,ij->i", halves, halves), _TINY)
             bits = np.empty((len(rows), self.n_direction_bits), dtype=np.uint8)
             # Inner products with half of a step, over what a step has

@@ -137,14 +137,16 @@ def choose_frame(X, metric, n_bits):
     has_mean = np.linalg.norm(frame.mean) >= _LEAST_MEAN
     if metric != "cosine" or not is_large or not has_mean:
         return frame
-    X = scaled(X[:_ROWS_TO_CHOOSE_FRAME], "cosine")
-    n_held = min(_MOST_HELD_OUT, len(X) // 2)
+    tangent_frame = TangentFrame.of(X)
+    some_rows = scaled(X[:_ROWS_TO_CHOOSE_FRAME], "cosine")
+    n_held = min(_MOST_HELD_OUT, len(some_rows) // 2)
+    held_out, fitted_rows = some_rows[:n_held], some_rows[n_held:]
     n_neighbors = round(_SHARE_OF_NEIGHBORS * n_held)
     recalls = []
-    for candidate in (frame, TangentFrame.of(X)):
+    for candidate in (frame, tangent_frame):
         model = fit_bits(
             candidate,
-            candidate.split(X[n_held:])[0],
+            candidate.split(fitted_rows)[0],
             n_bits - n_height_bits(candidate, 1),
             alpha=_ALPHA_OF_BITS,
             max_iter=_ITERATIONS_OF_TRIALS,
@@ -154,10 +156,12 @@ def choose_frame(X, metric, n_bits):
             progress=Progress(),
         )
         if isinstance(candidate, TangentFrame):
-            model.set_heights(X[n_held:])
-        recalls.append(model.recall(X[:n_held], n_neighbors))
-    gains = recalls[1] > recalls[0] + _LEAST_GAIN_OF_TANGENTS
-    return TangentFrame.of(X) if gains else frame
+            model.set_heights(fitted_rows)
+        recalls.append(model.recall(held_out, n_neighbors))
+    directions_recall, tangents_recall = recalls
+    if tangents_recall > directions_recall + _LEAST_GAIN_OF_TANGENTS:
+        return tangent_frame
+    return frame
 
 
 def n_height_bits(frame, word_size):

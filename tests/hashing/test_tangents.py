@@ -133,6 +133,15 @@ def test_more_neighbors_are_found_at_equal_bytes(params, X, monkeypatch):
     assert tangents > directions + 0.02
 
 
+def test_the_mean_is_that_of_all_rows():
+    """The choice of tangents looks at 5 000 rows, the mean at all that are fitted."""
+    rows = gist_like(6_000)
+    frame = choose_frame(rows, "cosine", 32)
+    assert isinstance(frame, TangentFrame)
+    unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    assert_allclose(frame.mean, unit.mean(axis=0), rtol=1e-12)
+
+
 def test_rows_held_out_choose_tangents_or_directions(X):
     assert isinstance(choose_frame(X, "cosine", 32), TangentFrame)
     for other in (X - X.mean(axis=0), X[:1_700], X - X.mean(axis=0) * [0.9]):
