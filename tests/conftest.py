@@ -2,6 +2,7 @@
 
 import os
 import re
+import sys
 from importlib import import_module
 from pathlib import Path
 
@@ -28,6 +29,21 @@ settings.load_profile("ours")
 
 def pytest_addoption(parser):
     parser.addoption("--seed", type=int, default=0, help="what learned tests draw by")
+
+
+class ClosesFigures:
+    """Close the figures of each test and each doctest: matplotlib warns of more than 20."""
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_teardown(self):
+        pyplot = sys.modules.get("matplotlib.pyplot")
+        if pyplot is not None:
+            pyplot.close("all")
+
+
+def pytest_configure(config):
+    # A hook of this file alone would not see the doctests of the package and of the pages.
+    config.pluginmanager.register(ClosesFigures())
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
