@@ -29,7 +29,7 @@ from _store import record
 from _timing import medians
 
 from sklearn_talr.losses import soft_average_precision, soft_counts, soft_ndcg
-from sklearn_talr.losses._rankings import measure_rankings, tables_of_measure
+from sklearn_talr.losses._rankings import MeasureTables, measure_rankings
 
 N_CLASSES = 10
 MOST_PAIRS = 1024**2  # of contenders that keep a number or more for each pair and bin
@@ -61,9 +61,11 @@ def ours(relaxed, labels, index, n_levels):
     bits, levels = relaxed.detach().numpy(), index.numpy().astype(np.int16)
     np.fill_diagonal(levels, -1)
     measure = "AP" if n_levels == 2 else "nDCG"
-    how = tables_of_measure(np.arange(float(n_levels)), measure, False, len(bits))
-    _, _, by_queries, by_items = measure_rankings(bits, bits, levels, how, bits.shape[1])
-    return by_queries + by_items
+    tables = MeasureTables.from_levels(
+        np.arange(float(n_levels)), measure=measure, is_simplified=False, n_items=len(bits)
+    )
+    rankings = measure_rankings(bits, bits, levels, tables=tables, n_bins=bits.shape[1])
+    return rankings.grad_query + rankings.grad_items
 
 
 def in_torch(relaxed, labels, index, n_levels):

@@ -2,8 +2,10 @@
 
 Codes come as *columns*, an array of shape (n_words, n_codes): each word of all codes side
 by side. *Terms* are a tuple of five arrays, see `Terms` of `codes`. Codes are compared tile
-by tile, so that what is found out about them stays in the cache.
+by tile, so that what was learned about a tile stays in the cache.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,12 +13,67 @@ from ._compile import compiled, copy_to, count_ones
 from ._lanes import CODES, QUERIES, codes_near, queries_near, query_near
 
 TILE = 1_024  # codes
-_FEW = 4  # queries at most that are asked one by one
-_FEWEST = 4_096  # codes from which on planes pay
-_HITS = 32  # codes near to a query that are scored together
-_MORE = 32  # codes to find at least before the k best are looked for
-_SLACK = 2.0**-20  # share by which lines and terms are rounded up, more than float32 rounds
-_FAR = 1e18  # so large numbers, and so small ones, tell nothing
+# Up to so many queries are asked one by one; tables of many are slower to write for them.
+_MAX_SINGLE_QUERIES = 4
+# From so many codes on, planes of bits are faster to compare than tables of bytes.
+_MIN_CODES_FOR_PLANES = 4_096
+# Codes near to a query are scored so many together.
+_HITS_PER_QUERY = 32
+# A query finds so many codes more than it keeps before the k best are looked for.
+_MIN_CODES_TO_SPARE = 32
+# Lines and terms are rounded up by this share, which is more than float32 rounds.
+_ROUNDING_SHARE = 2.0**-20
+# Numbers so large, or so small, could overflow when they are multiplied in float32.
+_MAX_MAGNITUDE = 1e18
+
+
+class NearCodes(NamedTuple):
+    """Codes that queries have found by Hamming distance."""
+
+    rows: np.ndarray  # (n_queries, n_places), numbers of the codes
+    distances: np.ndarray  # (n_queries, n_places)
+    n_found: np.ndarray  # (n_queries,), how many places are taken
+    reach: np.ndarray  # (n_queries,), a distance that holds k codes, or all that are wanted
+    n_within: np.ndarray  # (n_queries,), codes found within the reach
+    at_distance: np.ndarray  # (n_queries, n_bits + 1), codes found by distance
+
+
+class BestCodes(NamedTuple):
+    """Codes that queries have found by score.
+
+    A cost is a whole number of *steps* that a score lacks at least to the highest.
+    """
+
+    rows: np.ndarray  # (n_queries, n_places), numbers of the codes
+    scores: np.ndarray  # (n_queries, n_places), float64
+    n_found: np.ndarray  # (n_queries,), how many places are taken
+    n_before_selection: np.ndarray  # (n_queries,), when so many are found the k best stay
+    least: np.ndarray  # (n_queries,), the least score wanted
+    highest: np.ndarray  # (n_queries,), the highest score, in steps
+    step: np.ndarray  # (n_queries,), what a step is worth as a score
+
+
+class Lines(NamedTuple):
+    """The largest costs within reach of queries: a sum of three, see `_lanes`."""
+
+    start: np.ndarray  # (n_lanes,), float32
+    by_inverse: np.ndarray  # (n_lanes,), times one over the factor of a code
+    by_addend: np.ndarray  # (n_lanes,), times the addend over the factor
+
+
+class TileTerms(NamedTuple):
+    """Terms of the codes of a tile as the instructions of `_lanes` take them."""
+
+    inverse: np.ndarray  # (TILE,), float32, one over the factor
+    addend: np.ndarray  # (TILE,), float32, addend over the factor
+
+
+class ByteTerms(NamedTuple):
+    """Terms by the bytes that codes have of factors and of lengths."""
+
+    inverse_of_factor: np.ndarray  # (256,), float32
+    inverse_of_length: np.ndarray  # (256,), float32
+    addend_of_length: np.ndarray  # (256,), float32
 
 
 @compiled
@@ -53,37 +110,38 @@ def hamming_scan(queries, columns, n_bits, k, radius, whole, tile):
     rows, distances : arrays of shape (n_found,)
         Numbers of the codes, query by query and ascending, and their distances.
     """
-    n_queries, n_codes = len(queries), columns.shape[1]
-    room = 2 * TILE + 4 * min(k, n_codes)
-    rows = np.empty((n_queries, room), dtype=np.int64)
-    distances = np.empty((n_queries, room), dtype=tile.dtype)
-    # What is known of a query: how many codes it has found; its reach, a distance that
-    # holds k of them, or all that are wanted; and how many are within that.
-    known = np.zeros((n_queries, 3), dtype=np.int64)
-    counts, reach, held = known[:, 0], known[:, 1], known[:, 2]
-    for query in range(n_queries):
-        reach[query] = radius
+    n_queries = len(queries)
+    n_codes = columns.shape[1]
+    n_places = 2 * TILE + 4 * min(k, n_codes)
+    rows = np.empty((n_queries, n_places), dtype=np.int64)
+    distances = np.empty((n_queries, n_places), dtype=tile.dtype)
+    n_found = np.zeros(n_queries, dtype=np.int64)
+    reach = np.full(n_queries, radius, dtype=np.int64)
+    n_within = np.zeros(n_queries, dtype=np.int64)
     at_distance = np.zeros((n_queries, n_bits + 1), dtype=np.int64)
     for first in range(0, n_codes, TILE):
         part = tile[: min(TILE, n_codes - first)]
         for query in range(n_queries):
-            if counts[query] + len(part) > room:
-                _drop(rows[query], distances[query], known[query])
-                if counts[query] + len(part) > room:
-                    rows, distances = _wider(rows), _wider(distances)
-                    room = rows.shape[1]
+            if n_found[query] + len(part) > rows.shape[1]:
+                n_found[query] = _drop(
+                    rows[query], distances[query], n_found[query], reach[query]
+                )
+                if n_found[query] + len(part) > rows.shape[1]:
+                    rows = _wider(rows)
+                    distances = _wider(distances)
             _write_distances(queries[query], columns, first, part)
-            if _least(part) <= reach[query] - (k > 0 and not whole and held[query] >= k):
-                found = rows[query], distances[query], at_distance[query], known[query]
-                _take_near(part, first, found, k, whole)
+            is_full = k > 0 and not whole and n_within[query] >= k
+            if _least(part) <= reach[query] - is_full:
+                near = NearCodes(rows, distances, n_found, reach, n_within, at_distance)
+                _take_near(part, first, near, query, k, whole)
     for query in range(n_queries):
-        _drop(rows[query], distances[query], known[query])
-    return counts, _flat(rows, counts), _flat(distances, counts)
+        n_found[query] = _drop(rows[query], distances[query], n_found[query], reach[query])
+    return n_found, _flat(rows, n_found), _flat(distances, n_found)
 
 
 @compiled
 def _wider(values):
-    """Rows of twice the room, of which the first half holds what there was."""
+    """Rows of twice the places, and the values at their old ones."""
     wider = np.empty((len(values), 2 * values.shape[1]), dtype=values.dtype)
     for row in range(len(values)):
         for place in range(values.shape[1]):
@@ -94,7 +152,8 @@ def _wider(values):
 @compiled
 def _write_distances(query, columns, first, distances):
     for place in range(len(query)):
-        word, column = query[place], columns[place, first : first + len(distances)]
+        word = query[place]
+        column = columns[place, first : first + len(distances)]
         if place == 0:
             for code in range(len(distances)):
                 distances[code] = count_ones(word ^ column[code])
@@ -106,48 +165,59 @@ def _write_distances(query, columns, first, distances):
 @compiled
 def _least(distances):
     least = distances[0]
-    for code in range(len(distances)):  # which is compiled to minima of vectors
+    # The loop is compiled to minima of vectors.
+    for code in range(len(distances)):
         least = distances[code] if distances[code] < least else least
     return least
 
 
 @compiled
-def _take_near(part, first, found, k, whole):
-    rows, distances, at_distance, known = found
-    count, reach, held = known
-    limit = reach - (k > 0 and not whole and held >= k)
-    for code in range(len(part)):
-        distance = np.int64(part[code])
+def _take_near(tile_distances, first, near, query, k, whole):
+    """Add the codes of a tile that are within the reach of a query, and draw that in."""
+    rows = near.rows[query]
+    distances = near.distances[query]
+    at_distance = near.at_distance[query]
+    count = near.n_found[query]
+    reach = near.reach[query]
+    n_within = near.n_within[query]
+    limit = reach - (k > 0 and not whole and n_within >= k)
+    for code in range(len(tile_distances)):
+        distance = np.int64(tile_distances[code])
         if distance > limit:
             continue
-        rows[count], distances[count] = first + code, distance
+        rows[count] = first + code
+        distances[count] = distance
         count += 1
         if k > 0:
             at_distance[distance] += 1
-            held += 1
-            while held - at_distance[reach] >= k:
-                held -= at_distance[reach]
+            n_within += 1
+            while n_within - at_distance[reach] >= k:
+                n_within -= at_distance[reach]
                 reach -= 1
-            limit = reach - (not whole and held >= k)
-    known[0], known[1], known[2] = count, reach, held
+            limit = reach - (not whole and n_within >= k)
+    near.n_found[query] = count
+    near.reach[query] = reach
+    near.n_within[query] = n_within
 
 
 @compiled
-def _drop(rows, distances, known):
-    """Drop what is beyond the reach."""
-    n_kept, reach = 0, known[1]
-    for place in range(known[0]):
-        rows[n_kept], distances[n_kept] = rows[place], distances[place]
+def _drop(rows, distances, n_found, reach):
+    """Drop codes beyond the reach of a query; return how many stay."""
+    n_kept = 0
+    for place in range(n_found):
+        rows[n_kept] = rows[place]
+        distances[n_kept] = distances[place]
         n_kept += distances[place] <= reach
-    known[0] = n_kept
+    return n_kept
 
 
 @compiled
 def _flat(values, counts):
-    n_found, start = 0, 0
+    n_found = 0
     for query in range(len(counts)):
         n_found += counts[query]
     flat = np.empty(n_found, dtype=values.dtype)
+    start = 0
     for query in range(len(counts)):
         for place in range(counts[query]):
             flat[start + place] = values[query, place]
@@ -159,10 +229,9 @@ def _flat(values, counts):
 def weighted_scan(weights, columns, terms, as_costs, k, radius, whole):
     """Find codes of highest score, which are scored in float64.
 
-    Costs tell what may be among them: whole numbers of *steps* that a score lacks at least
-    to the highest. Many queries have tables of 16 bits side by side, by byte and value. A
-    single one has such a table, too. Where its weights are of bits, costs of many codes are
-    counts of ones instead, by four bits of the magnitudes.
+    Costs decide which codes may be among them. Many queries have tables of 16 bits side by
+    side, by byte and value. A single one has such a table, too. If its weights are of bits,
+    costs of many codes are counts of ones instead, by four bits of the magnitudes.
 
     Parameters
     ----------
@@ -194,82 +263,115 @@ def weighted_scan(weights, columns, terms, as_costs, k, radius, whole):
     scores : array of shape (n_found,), dtype float64
         A score depends on nothing but query and code.
     """
-    n_queries, n_codes = len(weights), columns.shape[1]
-    n_bytes, is_strict = len(columns) * columns.itemsize, k > 0 and not whole
-    together = QUERIES if n_queries > _FEW else 1
+    n_queries = len(weights)
+    n_codes = columns.shape[1]
+    n_bytes = len(columns) * columns.itemsize
+    is_strict = k > 0 and not whole
+    n_lanes = QUERIES if n_queries > _MAX_SINGLE_QUERIES else 1
     exact = np.empty((n_queries, n_bytes, 256))
-    tables = np.empty((n_bytes, 256, together), dtype=np.uint16)
+    tables = np.empty((n_bytes, 256, n_lanes), dtype=np.uint16)
     planes = np.empty((len(columns), 5), dtype=np.uint64)
-    pairs, by_bytes = np.empty((2, TILE), np.float32), np.empty((3, 256), np.float32)
-    _write_pairs_of_bytes(terms, by_bytes, pairs)
-    lines = np.empty((3, QUERIES), np.float32)
-    hits = np.empty(_HITS * together + QUERIES, dtype=np.int64)
+    # The instructions read whole arrays, whose rows have names, too.
+    line_rows = np.empty((3, QUERIES), np.float32)
+    lines = Lines(line_rows[0], line_rows[1], line_rows[2])
+    term_rows = np.empty((2, TILE), np.float32)
+    tile_terms = TileTerms(term_rows[0], term_rows[1])
+    byte_rows = np.empty((3, 256), np.float32)
+    byte_terms = ByteTerms(byte_rows[0], byte_rows[1], byte_rows[2])
+    _invert_terms_of_bytes(terms, byte_terms)
+    tile_terms.inverse[:] = 1
+    tile_terms.addend[:] = 0
+    hits = np.empty(_HITS_PER_QUERY * n_lanes + QUERIES, dtype=np.int64)
     values = np.empty(len(hits))
-    rows = np.empty((n_queries, len(hits) + _MORE + 2 * min(k, n_codes)), dtype=np.int64)
-    scores = np.empty(rows.shape)
-    # Of each query: codes found, and codes to find before it looks for the k best of them;
-    # its highest score, in steps, a step, and the least score wanted.
-    known = np.empty((n_queries, 2), dtype=np.int64)
-    reach = np.empty((n_queries, 3))
-    for start in range(0, n_queries, together):
-        n_together = min(together, n_queries - start)
-        own = start, n_together
+    n_places = len(hits) + _MIN_CODES_TO_SPARE + 2 * min(k, n_codes)
+    rows = np.empty((n_queries, n_places), dtype=np.int64)
+    scores = np.empty((n_queries, n_places))
+    n_found = np.zeros(n_queries, dtype=np.int64)
+    n_before_selection = np.full(n_queries, k + _MIN_CODES_TO_SPARE, dtype=np.int64)
+    least = np.full(n_queries, -np.float64(radius))
+    highest = np.empty(n_queries)
+    step = np.empty(n_queries)
+    for start in range(0, n_queries, n_lanes):
+        n_together = min(n_lanes, n_queries - start)
         for query in range(start, start + n_together):
             write_table(weights[query], as_costs, exact[query])
-            known[query, 0], known[query, 1], reach[query, 2] = 0, k + _MORE, -radius
-        by_planes = together == 1 and n_codes >= _FEWEST and columns.itemsize == 8
-        by_planes, is_new = by_planes and weights.shape[1] <= 8 * n_bytes, True
+        by_planes = n_lanes == 1 and n_codes >= _MIN_CODES_FOR_PLANES
+        by_planes = by_planes and columns.itemsize == 8 and weights.shape[1] <= 8 * n_bytes
+        is_new = True
         for first in range(0, n_codes, TILE):
             if is_new:
                 if by_planes:
-                    _write_planes(weights, start, as_costs, planes, reach)
+                    _write_planes(weights[start], as_costs, planes, highest, step, start)
                 else:
-                    _write_tables(weights, exact, *own, as_costs, tables, reach)
+                    end = start + n_together
+                    _write_tables(
+                        weights[start:end],
+                        exact[start:end],
+                        as_costs,
+                        tables,
+                        highest[start:end],
+                        step[start:end],
+                    )
                 for lane in range(n_together):
-                    _draw_line(reach, start, lane, lines)
-            n_own, place, n_near = min(TILE, n_codes - first), np.int64(0), np.int64(0)
-            _write_pairs(terms, by_bytes, first, n_own, pairs)
-            while place < n_own:
-                near = tables, planes, columns, pairs, lines, hits
-                n_hits, place = _near(near, by_planes, first, place, n_own, n_together)
+                    query = start + lane
+                    _draw_line(lines, lane, highest[query], step[query], least[query])
+            n_in_tile = min(TILE, n_codes - first)
+            place = np.int64(0)
+            n_near = np.int64(0)
+            _write_terms(terms, byte_terms, first, n_in_tile, tile_terms)
+            while place < n_in_tile:
+                near = tables, planes, columns, term_rows, line_rows
+                n_hits, place = _find_hits(
+                    near, by_planes, first, place, n_in_tile, n_together, hits
+                )
                 if n_hits == 0:
                     continue
                 n_near += n_hits
                 for query in range(start, start + n_together):
-                    if known[query, 0] + n_hits > rows.shape[1]:
-                        rows, scores = _wider(rows), _wider(scores)
-                how, found = (exact, columns, terms), (rows, scores, known)
-                _score(hits, n_hits, start, how, values)
-                _take(hits, values, n_hits, start, (*found, reach, lines), k, is_strict)
-            is_new = by_planes and 16 * n_near > n_own and first >= _FEWEST
-            by_planes = by_planes and not is_new  # where they tell too little
+                    if n_found[query] + n_hits > rows.shape[1]:
+                        rows = _wider(rows)
+                        scores = _wider(scores)
+                best = BestCodes(
+                    rows, scores, n_found, n_before_selection, least, highest, step
+                )
+                _score(hits, n_hits, start, exact, columns, terms, values)
+                _take(hits, values, n_hits, start, best, lines, k, is_strict)
+            # Planes are left when they let too many codes through.
+            is_new = (
+                by_planes and 16 * n_near > n_in_tile and first >= _MIN_CODES_FOR_PLANES
+            )
+            by_planes = by_planes and not is_new
+        best = BestCodes(rows, scores, n_found, n_before_selection, least, highest, step)
         for lane in range(n_together):
-            found = rows, scores, known, reach, lines
-            _keep_best(start, lane, found, k, is_strict)
-    return known[:, 0], _flat(rows, known[:, 0]), _flat(scores, known[:, 0])
+            _keep_best(start, lane, best, lines, k, is_strict)
+    return n_found, _flat(rows, n_found), _flat(scores, n_found)
 
 
 @compiled
-def _near(near, by_planes, first, place, n_own, n_queries):
+def _find_hits(near, by_planes, first, place, n_in_tile, n_queries, hits):
     """Write pairs of codes and queries that may be near, until there are many.
 
     Returns how many these are, and the place of the next code. The loop is a function of
     its own, since references to what is bound anew around it would be counted in it.
     """
-    tables, planes, columns, pairs, lines, hits = near
-    n_hits, are_many = np.int64(0), tables.shape[2] > 1
-    while place < n_own and n_hits < len(hits) - QUERIES:
-        code, step, n_codes = first + place, 1, 1
+    tables, planes, columns, terms, lines = near
+    n_hits = np.int64(0)
+    are_many = tables.shape[2] > 1
+    while place < n_in_tile and n_hits < len(hits) - QUERIES:
+        code = first + place
+        step = 1
+        n_codes = 1
         if are_many:
-            mask = queries_near(tables, columns, pairs, lines, code, place)
+            mask = queries_near(tables, columns, terms, lines, code, place)
             mask &= np.uint32((np.int64(1) << n_queries) - 1)
         elif by_planes:
-            step, n_codes = QUERIES, CODES
-            mask = np.uint32((np.int64(1) << (n_own - place)) - 1)
-            if n_own - place >= CODES:
-                mask = codes_near(planes, columns, pairs, lines, code, place)
+            step = QUERIES
+            n_codes = CODES
+            mask = np.uint32((np.int64(1) << (n_in_tile - place)) - 1)
+            if n_in_tile - place >= CODES:
+                mask = codes_near(planes, columns, terms, lines, code, place)
         else:
-            mask = query_near(tables, columns, pairs, lines, code, place)
+            mask = query_near(tables, columns, terms, lines, code, place)
         while mask:
             lowest = mask & (~mask + np.uint32(1))
             mask ^= lowest
@@ -281,194 +383,228 @@ def _near(near, by_planes, first, place, n_own, n_queries):
 
 
 @compiled
-def _take(hits, values, n_hits, start, found, k, is_strict):
+def _take(hits, values, n_hits, start, best, lines, k, is_strict):
     """Add to what queries have found the codes whose scores are high enough."""
-    rows, scores, known, reach, _ = found
     for place in range(n_hits):
-        lane, code = hits[place] % QUERIES, hits[place] // QUERIES
+        lane = hits[place] % QUERIES
         query = start + lane
-        score, limit, count = values[place], reach[query, 2], known[query, 0]
+        score = values[place]
+        limit = best.least[query]
         # Of codes that tie with the last those that come first are taken.
         if score > limit or (score == limit and not (is_strict and limit > -np.inf)):
-            rows[query, count], scores[query, count] = code, score
-            known[query, 0] += 1
-            if k > 0 and count + 1 == known[query, 1]:
-                _keep_best(start, lane, found, k, is_strict)
+            count = best.n_found[query]
+            best.rows[query, count] = hits[place] // QUERIES
+            best.scores[query, count] = score
+            best.n_found[query] += 1
+            if k > 0 and count + 1 == best.n_before_selection[query]:
+                _keep_best(start, lane, best, lines, k, is_strict)
 
 
 @compiled
-def _keep_best(start, lane, found, k, is_strict):
+def _keep_best(start, lane, best, lines, k, is_strict):
     """Drop what is not among the k best, and draw the line anew."""
-    rows, scores, known, reach, lines = found
     query = start + lane
-    count = n_tied = known[query, 0]
+    rows = best.rows[query]
+    scores = best.scores[query]
+    count = best.n_found[query]
+    n_tied = count
     if k > 0 and count >= k:
-        limit = reach[query, 2] = _nth(scores, query, count, count - k)
+        limit = _nth(scores, count, count - k)
+        best.least[query] = limit
         if is_strict:
             n_tied = k
             for place in range(count):
-                n_tied -= scores[query, place] > limit
+                n_tied -= scores[place] > limit
         n_kept = np.int64(0)
         for place in range(count):
-            score = scores[query, place]
-            rows[query, n_kept], scores[query, n_kept] = rows[query, place], score
+            score = scores[place]
+            rows[n_kept] = rows[place]
+            scores[n_kept] = score
             n_kept += score > limit or (score == limit and n_tied > 0)
             n_tied -= score == limit
-        known[query, 0], known[query, 1] = n_kept, n_kept + n_kept // 2 + _MORE
-        _draw_line(reach, start, lane, lines)
+        best.n_found[query] = n_kept
+        best.n_before_selection[query] = n_kept + n_kept // 2 + _MIN_CODES_TO_SPARE
+        _draw_line(lines, lane, best.highest[query], best.step[query], limit)
 
 
 @compiled
-def _draw_line(reach, start, lane, lines):
-    """Write what tells whether a cost is within reach of a query, rounded up.
+def _draw_line(lines, lane, highest, step, least):
+    """Write the largest cost within reach of a query, rounded up, as a sum of three.
 
     A code of a factor above 0 is if ``cost * step <= highest - (least - addend) / factor``.
     """
-    query = start + lane
-    highest, step, least = reach[query, 0], reach[query, 1], reach[query, 2]
-    lines[0, lane], lines[1, lane], lines[2, lane] = np.inf, 0, 0  # all are
-    if step > 1 / _FAR and abs(least) < _FAR * step and abs(highest) < _FAR:
+    # Every cost is, if the numbers are too large or too small.
+    lines.start[lane] = np.inf
+    lines.by_inverse[lane] = 0
+    lines.by_addend[lane] = 0
+    is_finite = abs(least) < _MAX_MAGNITUDE * step and abs(highest) < _MAX_MAGNITUDE
+    if step > 1 / _MAX_MAGNITUDE and is_finite:
         slope = -least / step
-        lines[0, lane] = highest + abs(highest) * _SLACK + 1
-        lines[1, lane] = slope + abs(slope) * _SLACK
-        lines[2, lane] = 1 / step
+        lines.start[lane] = highest + abs(highest) * _ROUNDING_SHARE + 1
+        lines.by_inverse[lane] = slope + abs(slope) * _ROUNDING_SHARE
+        lines.by_addend[lane] = 1 / step
 
 
 @compiled
-def _write_pairs_of_bytes(terms, by_bytes, pairs):
-    """Write one over factors by bytes; one over those of lengths, and addends over these.
-
-    `pairs` receives those of codes without terms.
-    """
-    _, factors, lengths, factor_table, length_table = terms
-    for place in range(pairs.shape[1]):
-        pairs[0, place], pairs[1, place] = 1, 0
-    for value in range(256 if len(factors) else 0):
-        by_bytes[0, value], _ = _pair(factor_table[value], np.float32(0))
-    for value in range(256 if len(lengths) else 0):
-        factor, added = length_table[value, 0], length_table[value, 1]
-        by_bytes[1, value], by_bytes[2, value] = _pair(factor, added)
+def _invert_terms_of_bytes(terms, byte_terms):
+    """Write the terms of bytes: one over factors, and addends over factors."""
+    for value in range(256 if len(terms.factors) else 0):
+        inverse, _ = _invert(terms.factor_table[value], np.float32(0))
+        byte_terms.inverse_of_factor[value] = inverse
+    for value in range(256 if len(terms.lengths) else 0):
+        factor = terms.length_table[value, 0]
+        inverse, addend = _invert(factor, terms.length_table[value, 1])
+        byte_terms.inverse_of_length[value] = inverse
+        byte_terms.addend_of_length[value] = addend
 
 
 @compiled
-def _pair(factor, added):
-    """One over a factor, and an addend over it, rounded up; NaN where all is near.
+def _invert(factor, addend):
+    """One over a factor, and an addend over it, rounded up; NaN if every cost is near.
 
     Codes without a factor above 0 come last.
     """
-    one, term = np.float32(np.inf), np.float32(0)
+    inverse = np.float32(np.inf)
+    term = np.float32(0)
     if factor > 0:
-        one = np.float32(np.nan)
-        if 1 / _FAR < factor < _FAR and abs(added) < _FAR * factor:
-            one, term = np.float32(1) / factor, added / factor
-    return one, term + abs(term) * np.float32(_SLACK)
+        inverse = np.float32(np.nan)
+        is_small = factor < _MAX_MAGNITUDE and abs(addend) < _MAX_MAGNITUDE * factor
+        if factor > 1 / _MAX_MAGNITUDE and is_small:
+            inverse = np.float32(1) / factor
+            term = addend / factor
+    return inverse, term + abs(term) * np.float32(_ROUNDING_SHARE)
 
 
 @compiled
-def _write_pairs(terms, by_bytes, first, n_codes, pairs):
-    """Write one over the factors of codes, and addends over factors, rounded up."""
-    given, factors, lengths, _, _ = terms
+def _write_terms(terms, byte_terms, first, n_codes, tile_terms):
+    """Write one over the factors of the codes of a tile, and addends over factors."""
+    inverse = tile_terms.inverse
+    addend = tile_terms.addend
+    given = terms.given
     if given.shape[1] > 0:
         for place in range(n_codes):
             added = given[first + place, 1] if given.shape[1] > 1 else np.float32(0)
             factor = given[first + place, 0]
-            pairs[0, place], pairs[1, place] = _pair(factor, added)
-            if factor <= 0:  # which are looked at
-                pairs[1, place] = np.inf
-    if len(lengths):
+            inverse[place], addend[place] = _invert(factor, added)
+            # Codes without a factor above 0 are scored, whatever they cost.
+            if factor <= 0:
+                addend[place] = np.inf
+    if len(terms.lengths):
         for place in range(n_codes):
-            pairs[0, place] = by_bytes[1, lengths[first + place]]
-            pairs[1, place] = by_bytes[2, lengths[first + place]]
-            if len(factors):
-                pairs[0, place] *= by_bytes[0, factors[first + place]]
-                pairs[1, place] *= by_bytes[0, factors[first + place]]
-    elif len(factors):
+            length = terms.lengths[first + place]
+            inverse[place] = byte_terms.inverse_of_length[length]
+            addend[place] = byte_terms.addend_of_length[length]
+            if len(terms.factors):
+                by_factor = byte_terms.inverse_of_factor[terms.factors[first + place]]
+                inverse[place] *= by_factor
+                addend[place] *= by_factor
+    elif len(terms.factors):
         for place in range(n_codes):
-            pairs[0, place] = by_bytes[0, factors[first + place]]
+            inverse[place] = byte_terms.inverse_of_factor[terms.factors[first + place]]
 
 
 @compiled
-def _write_tables(weights, exact, start, n_queries, as_costs, tables, reach):
-    """Write what values of bytes cost, of 65 535 steps that no code has more than."""
-    n_bytes, n_bits = len(tables), weights.shape[1]
-    of_words, scale = n_bits > 8 * n_bytes, 1.0 if as_costs else 2.0
-    largest = np.zeros((n_queries, n_bytes + 1))  # and what turns scores to steps
-    own = np.empty((n_queries, 256), dtype=np.uint16)
-    for lane in range(n_queries):
-        query, highest, total = start + lane, 0.0, 0.0
-        for byte in range(n_bytes if of_words else 0):
+def _write_tables(weights, exact, as_costs, tables, highest, step):
+    """Write what values of bytes cost, in 65 535 steps that no code has more than."""
+    n_queries = len(weights)
+    n_bits = weights.shape[1]
+    n_bytes = len(tables)
+    are_of_values = n_bits > 8 * n_bytes
+    scale = 1.0 if as_costs else 2.0
+    largest = np.zeros((n_queries, n_bytes))  # scores by byte
+    steps_per_score = np.empty(n_queries)
+    for query in range(n_queries):
+        best = 0.0
+        span = 0.0
+        for byte in range(n_bytes if are_of_values else 0):
             least = most = weights[query, 256 * byte]
             for value in range(256 * byte, 256 * byte + 256):
                 weight = weights[query, value]
                 least = weight if weight < least else least
                 most = weight if weight > most else most
-            largest[lane, byte] = most
-            highest += most
-            total += np.float64(most) - least
-        for bit in range(0 if of_words else n_bits):
+            largest[query, byte] = most
+            best += most
+            span += np.float64(most) - least
+        for bit in range(0 if are_of_values else n_bits):
             magnitude = np.float64(abs(weights[query, bit]))
-            largest[lane, bit // 8] += 0.0 if as_costs else magnitude
-            highest += 0.0 if as_costs else magnitude
-            total += scale * magnitude
-        steps = largest[lane, n_bytes] = 65_535 / total if total > 0 else 0.0
-        reach[query, 0], reach[query, 1] = highest * steps, total / 65_535
+            largest[query, bit // 8] += 0.0 if as_costs else magnitude
+            best += 0.0 if as_costs else magnitude
+            span += scale * magnitude
+        steps_per_score[query] = 65_535 / span if span > 0 else 0.0
+        highest[query] = best * steps_per_score[query]
+        step[query] = span / 65_535
+    costs = np.empty((n_queries, 256), dtype=np.uint16)
     for byte in range(n_bytes):
-        for lane in range(n_queries):
-            most, steps = largest[lane, byte], largest[lane, n_bytes]
+        for query in range(n_queries):
+            most = largest[query, byte]
+            steps = steps_per_score[query]
             for value in range(256):
-                own[lane, value] = (most - exact[start + lane, byte, value]) * steps
-        for value in range(256):  # whose row is in the cache once
-            for lane in range(n_queries):
-                tables[byte, value, lane] = own[lane, value]
+                costs[query, value] = (most - exact[query, byte, value]) * steps
+        # Rows of the table are in the cache once.
+        for value in range(256):
+            for query in range(n_queries):
+                tables[byte, value, query] = costs[query, value]
 
 
 @compiled
-def _write_planes(weights, query, as_costs, planes, reach):
+def _write_planes(weights, as_costs, planes, highest, step, query):
     """Write signs of weights, and four bits of their magnitudes.
 
     Magnitudes are rounded to the nearest of sixteen steps. What this may add is taken off.
     """
-    scale, largest, highest = 1.0 if as_costs else 2.0, 0.0, 0.0
-    for bit in range(weights.shape[1]):
-        magnitude = scale * abs(weights[query, bit])
+    scale = 1.0 if as_costs else 2.0
+    largest = 0.0
+    best_score = 0.0
+    for bit in range(len(weights)):
+        magnitude = scale * abs(weights[bit])
         largest = magnitude if magnitude > largest else largest
-        highest += 0.0 if as_costs else magnitude / 2
+        best_score += 0.0 if as_costs else magnitude / 2
     for word in range(len(planes)):
         for place in range(5):
             planes[word, place] = 0
-    least, step, added = np.inf, largest / 15, 0.0
+    least_error = np.inf
+    best_width = largest / 15
+    added = 0.0
     for trial in range(5 if largest > 0 else 0):
         # Steps may be smaller, so that those beyond the last are rounded, too. At last the
         # best are written.
-        one = largest / 15 * (1 - 0.15 * trial) if trial < 4 else step
-        error = above = 0.0
-        for bit in range(weights.shape[1]):
-            magnitude = scale * abs(weights[query, bit])
-            level = np.int64(magnitude / one + 0.5)
+        width = largest / 15 * (1 - 0.15 * trial) if trial < 4 else best_width
+        error = 0.0
+        above = 0.0
+        for bit in range(len(weights)):
+            magnitude = scale * abs(weights[bit])
+            level = np.int64(magnitude / width + 0.5)
             level = level if level < 15 else 15
-            off = level * one - magnitude
-            error += abs(off)
-            above += off if off > 0 else 0.0
+            excess = level * width - magnitude
+            error += abs(excess)
+            above += excess if excess > 0 else 0.0
             if trial == 4:
-                word, mask = bit // 64, np.uint64(1) << np.uint64(bit % 64)
-                planes[word, 0] |= mask if weights[query, bit] > 0 else np.uint64(0)
+                word = bit // 64
+                mask = np.uint64(1) << np.uint64(bit % 64)
+                planes[word, 0] |= mask if weights[bit] > 0 else np.uint64(0)
                 for place in range(4):
                     if (level >> place) & 1:
                         planes[word, 1 + place] |= mask
-        if error < least:
-            step, least, added = one, error, above
-    reach[query, 0] = (highest + added) / step if step > 0 else 0.0
-    reach[query, 1] = step
+        if error < least_error:
+            best_width = width
+            least_error = error
+            added = above
+    highest[query] = (best_score + added) / best_width if best_width > 0 else 0.0
+    step[query] = best_width
 
 
 @compiled
-def _score(hits, n_hits, start, how, scores):
+def _score(hits, n_hits, start, exact, columns, terms, scores):
     """Write the scores of codes by queries, in one order of sums for all."""
-    exact, columns, terms = how
-    given, factors, lengths, factor_table, length_table = terms
-    size, sums = columns.itemsize, np.empty(8)
+    given = terms.given
+    factors = terms.factors
+    lengths = terms.lengths
+    size = columns.itemsize
+    sums = np.empty(8)
     for hit in range(n_hits):
-        query, code, score = start + hits[hit] % QUERIES, hits[hit] // QUERIES, 0.0
+        query = start + hits[hit] % QUERIES
+        code = hits[hit] // QUERIES
+        score = 0.0
         for place in range(len(columns)):
             word = np.uint64(columns[place, code])
             for byte in range(size):
@@ -476,49 +612,56 @@ def _score(hits, n_hits, start, how, scores):
                 sums[byte] = exact[query, size * place + byte, value]
                 word >>= np.uint64(8)
             if size == 8:
-                left, right = sums[0] + sums[1], sums[2] + sums[3]
+                left = sums[0] + sums[1]
+                right = sums[2] + sums[3]
                 left += sums[4] + sums[5]
                 right += sums[6] + sums[7]
                 score += left + right
             else:
                 for byte in range(size):
                     score += sums[byte]
-        factor, added = np.float32(1), np.float32(0)
+        factor = np.float32(1)
+        addend = np.float32(0)
         if given.shape[1]:
-            factor, added = given[code, 0], given[code, 1] if given.shape[1] > 1 else added
+            factor = given[code, 0]
+            addend = given[code, 1] if given.shape[1] > 1 else addend
         elif len(lengths):
-            factor, added = length_table[lengths[code], 0], length_table[lengths[code], 1]
+            factor = terms.length_table[lengths[code], 0]
+            addend = terms.length_table[lengths[code], 1]
         if len(factors):
-            factor *= factor_table[factors[code]]
-        score = score * factor + added
+            factor *= terms.factor_table[factors[code]]
+        score = score * factor + addend
         scores[hit] = score if factor > 0 or given.shape[1] else -np.inf
 
 
 @compiled
-def _nth(values, row, count, place):
-    """The value of a row that has a place among its first in ascending order.
+def _nth(values, count, place):
+    """The value that has a place among the first values in ascending order.
 
     Hoare's selection on a copy; NumPy's takes ten seconds to compile.
     """
-    some = np.empty(count, dtype=values.dtype)
+    copies = np.empty(count, dtype=values.dtype)
     for i in range(count):
-        some[i] = values[row, i]
-    low, high = 0, count - 1
+        copies[i] = values[i]
+    low = 0
+    high = count - 1
     while low < high:
-        pivot, left, right = some[(low + high) // 2], low, high
+        pivot = copies[(low + high) // 2]
+        left = low
+        right = high
         while left <= right:
-            while some[left] < pivot:
+            while copies[left] < pivot:
                 left += 1
-            while some[right] > pivot:
+            while copies[right] > pivot:
                 right -= 1
             if left <= right:
-                some[left], some[right] = some[right], some[left]
+                copies[left], copies[right] = copies[right], copies[left]
                 left += 1
                 right -= 1
         if place > right and place < left:
             break
         low, high = (low, right) if place <= right else (left, high)
-    return some[place]
+    return copies[place]
 
 
 @compiled

@@ -29,6 +29,7 @@ that separate the ties, each shared by two of them.
 """
 
 from math import log, log2
+from typing import NamedTuple
 
 import numpy as np
 
@@ -118,8 +119,25 @@ def look_up(steps, cells, out):
             row[i] = of_query[np.uint32(cells[q, i])]
 
 
-# Average precision: three loops over a table with a row for each quantity of ties. Calls of
-# loops by loops would be compiled once more for each level.
+class TieTable(NamedTuple):
+    """Quantities of ties, one query after the other; an empty tie ends each query.
+
+    All arrays have shape (n_queries * (n_distances + 1),) and dtype float64. Average
+    precision is three loops over this table. Calls of loops by loops would be compiled once
+    more for each level.
+    """
+
+    size: np.ndarray  # c, items of the tie
+    relevant: np.ndarray  # p, relevant items of the tie
+    first_rank: np.ndarray  # x, the first rank of the tie
+    relevant_before: np.ndarray  # P, relevant items before the tie
+    gain: np.ndarray  # gain of a relevant item of the tie
+    by_size: np.ndarray  # derivative of p times the gain by c
+    by_relevant: np.ndarray  # ... by p
+    by_rank: np.ndarray  # ... by C, the number of items before the tie
+    by_relevant_before: np.ndarray  # ... by P
+    digamma: np.ndarray  # psi at x
+    trigamma: np.ndarray  # psi' at x
 
 
 @compiled
@@ -136,24 +154,33 @@ def lay_out_ties(counts, n_distances, ties):
     n_distances : int
         How many distances there are.
 
-    ties : ndarray of shape (11, n_queries * (n_distances + 1))
-        Receives c, p, x and P in its first rows.
+    ties : TieTable
+        Receives `size`, `relevant`, `first_rank` and `relevant_before`.
     """
-    c, p, x, relevant = ties[0], ties[1], ties[2], ties[3]
+    c = ties.size
+    p = ties.relevant
+    x = ties.first_rank
+    relevant = ties.relevant_before
     for q in range(len(counts)):
         end = (q + 1) * (n_distances + 1) - 1
-        rank, before = 1.0, 0.0
+        rank = 1.0
+        before = 0.0
         for d in range(n_distances):
             t = end - n_distances + d
-            p[t] = 0
+            n_relevant = 0.0
             for cell in range(n_distances + d, counts.shape[1], n_distances):
-                p[t] += counts[q, cell]
-            c[t] = counts[q, d] + p[t]
-            x[t], relevant[t] = rank, before
-            rank += c[t]
-            before += p[t]
-        c[end] = p[end] = 0
-        x[end], relevant[end] = rank, before
+                n_relevant += counts[q, cell]
+            n_items = counts[q, d] + n_relevant
+            c[t] = n_items
+            p[t] = n_relevant
+            x[t] = rank
+            relevant[t] = before
+            rank += n_items
+            before += n_relevant
+        c[end] = 0
+        p[end] = 0
+        x[end] = rank
+        relevant[end] = before
 
 
 @compiled
@@ -162,8 +189,8 @@ def gather_ties(ties, n_distances, values, gradients):
 
     Parameters
     ----------
-    ties : ndarray of shape (11, n_queries * (n_distances + 1))
-        As `simplified_gains` and `precision_gains` leave it.
+    ties : TieTable
+        With gains and their derivatives, see `simplified_gains` and `precision_gains`.
 
     n_distances : int
         How many distances there are.
@@ -174,8 +201,13 @@ def gather_ties(ties, n_distances, values, gradients):
     gradients : ndarray of shape (n_queries, n_levels * n_distances)
         Receives the gradients.
     """
-    p, relevant, gain = ties[1], ties[3], ties[4]
-    by_c, by_p, by_x, by_before = ties[5], ties[6], ties[7], ties[8]
+    p = ties.relevant
+    relevant = ties.relevant_before
+    gain = ties.gain
+    by_c = ties.by_size
+    by_p = ties.by_relevant
+    by_x = ties.by_rank
+    by_before = ties.by_relevant_before
     for q in range(len(gradients)):
         end = (q + 1) * (n_distances + 1) - 1
         weight, value = 1 / relevant[end] if relevant[end] > 0 else 0.0, 0.0
@@ -196,8 +228,15 @@ def gather_ties(ties, n_distances, values, gradients):
 @compiled
 def simplified_gains(ties):
     """Gains (2 P + p + 1) / (2 C + c + 1) of ties, and derivatives as below."""
-    c, p, x, relevant, gain = ties[0], ties[1], ties[2], ties[3], ties[4]
-    by_c, by_p, by_x, by_before = ties[5], ties[6], ties[7], ties[8]
+    c = ties.size
+    p = ties.relevant
+    x = ties.first_rank
+    relevant = ties.relevant_before
+    gain = ties.gain
+    by_c = ties.by_size
+    by_p = ties.by_relevant
+    by_x = ties.by_rank
+    by_before = ties.by_relevant_before
     for t in range(len(c)):
         length = 1 / (2 * x[t] + c[t] - 1)
         gain[t] = (2 * relevant[t] + p[t] + 1) * length
@@ -214,12 +253,20 @@ def precision_gains(ties):
 
         [b (1 - x M) + a (1/x + (c - 1) M)] / c.
 
-    At c = 0 the quotient is the derivative of its numerator. Rows 9 and 10 hold psi and
-    psi' at x. The loop is vectorized.
+    At c = 0 the quotient is the derivative of its numerator. psi and psi' have been
+    evaluated at x. The loop is vectorized.
     """
-    c, p, x, relevant, gain = ties[0], ties[1], ties[2], ties[3], ties[4]
-    by_c, by_p, by_x, by_before = ties[5], ties[6], ties[7], ties[8]
-    psi, trigamma = ties[9], ties[10]
+    c = ties.size
+    p = ties.relevant
+    x = ties.first_rank
+    relevant = ties.relevant_before
+    gain = ties.gain
+    by_c = ties.by_size
+    by_p = ties.by_relevant
+    by_x = ties.by_rank
+    by_before = ties.by_relevant_before
+    psi = ties.digamma
+    trigamma = ties.trigamma
     for t in range(len(c) - 1):
         inverse, length = 1 / x[t], c[t] - 1
         # M and its derivatives. On a tiny interval the quotients fade into half the second

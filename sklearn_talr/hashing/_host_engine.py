@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from ..affinity._similar_rows import in_units
 from ..losses._base import levels_of_pairs
-from ..losses._rankings import keep_freed_memory, measure_rankings, tables_of_measure
+from ..losses._rankings import MeasureTables, keep_freed_memory, measure_rankings
 from ._base import feed_forward, row_blocks, weights_of_features
 from ._linear import steps_of_layers
 
@@ -298,7 +298,8 @@ class HostEngine:
         levels = np.arange(2) if self._is_binary else training.gain_levels
         # The places of all levels fit into it.
         self._place_type = np.min_scalar_type(-max(len(training.levels), 2**15))
-        self._how = np.float64(levels), loss.measure, loss.simplified
+        self._loss = loss
+        self._levels = np.float64(levels)
         of_pairs = training.affinity, training.levels, training.targets
         self._level_index = level_index or levels_of_pairs(*of_pairs, np.asarray)
         self._is_shared = functions[0] is functions[-1]
@@ -350,12 +351,15 @@ class HostEngine:
             np.minimum(index, 1, out=index)
         if not both:
             np.fill_diagonal(index, -1)  # no sample ranks itself
-        how = tables_of_measure(*self._how, len(bits[-1]))
-        n_bins = bits[0].shape[1]
-        total, n_queries, *by_bits = measure_rankings(bits[0], bits[-1], index, how, n_bins)
-        if not both:
-            by_bits = [by_bits[0] + by_bits[1]]
-        weight = -scale / max(n_queries, 1)
+        tables = self.measure_tables(len(bits[-1]))
+        rankings = measure_rankings(
+            bits[0], bits[-1], index, tables=tables, n_bins=bits[0].shape[1]
+        )
+        if both:
+            by_bits = [rankings.grad_query, rankings.grad_items]
+        else:
+            by_bits = [rankings.grad_query + rankings.grad_items]
+        weight = -scale / max(rankings.n_queries, 1)
         by_function = [
             function.backward(weight * gradient * (1 - phi * phi), of_layers, kept)
             for function, gradient, phi, of_layers in zip(
@@ -364,7 +368,17 @@ class HostEngine:
         ]
         if both and self._is_shared:
             by_function = [[one + other for one, other in zip(*by_function)]]
-        return 1 - total / max(n_queries, 1), [each for of in by_function for each in of]
+        loss = 1 - rankings.total / max(rankings.n_queries, 1)
+        return loss, [gradient for gradients in by_function for gradient in gradients]
+
+    def measure_tables(self, n_items):
+        """The measure that training maximizes, for queries that rank so many items."""
+        return MeasureTables.from_levels(
+            self._levels,
+            measure=self._loss.measure,
+            is_simplified=self._loss.simplified,
+            n_items=n_items,
+        )
 
     def step(self, rows, kept, scale, rate):
         """Take a step down the gradient of a minibatch; return its loss."""

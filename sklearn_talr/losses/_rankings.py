@@ -1,16 +1,67 @@
 """Rankings of relaxed codes on the host, measured and differentiated in one go (NumPy)."""
 
+from dataclasses import dataclass
 from functools import cache, lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import get_blas_funcs
 
-_PAIRS_PER_BLOCK = 1 << 17  # half a MiB of float32: it stays in cache between passes
-_ROWS_PER_BLOCK = 32  # at least: each block adds to the whole gradient of the database
-_LARGEST_KEPT = 1 << 24
+# Half a MiB of float32 stays in cache between passes.
+_PAIRS_PER_BLOCK = 1 << 17
+# Each block adds to the whole gradient of the database, so that small blocks do not pay.
+_MIN_ROWS_PER_BLOCK = 32
+# glibc keeps freed arrays up to the size of the largest one it has seen, 16 MiB here.
+_BYTES_KEPT_WHEN_FREED = 1 << 24
 
 
-def measure_rankings(query, items, level_index, how, n_bins):
+@dataclass(frozen=True)
+class MeasureTables:
+    """A measure of tables of counts; what depends on levels and ranks is looked up."""
+
+    measure: str  # "AP" or "nDCG"
+    gains: np.ndarray  # (n_levels,), float64, ascending; AP needs their number alone
+    is_simplified: bool  # whether each tie counts by its middle rank
+    discounts: np.ndarray | None  # (n_items + 2,), D(1), D(2), ...; None for AP
+    discount_sums: np.ndarray | None  # (n_items + 3,), S(0), S(1), ...; None for AP
+
+    @classmethod
+    def from_levels(cls, levels, *, measure, is_simplified, n_items):
+        """Look up what a measure needs.
+
+        Parameters
+        ----------
+        levels : ndarray of shape (n_levels,), float64
+            Affinity values in ascending order, first 0.
+
+        measure : {"AP", "nDCG"}
+            The measure.
+
+        is_simplified : bool
+            Whether each tie counts by its middle rank.
+
+        n_items : int
+            Most items that a query ranks.
+        """
+        if measure == "AP":
+            return cls(measure, levels, is_simplified, discounts=None, discount_sums=None)
+        discounts, discount_sums = _discounts(n_items)
+        gains = np.exp2(levels) - 1
+        return cls(
+            measure, gains, is_simplified, discounts=discounts, discount_sums=discount_sums
+        )
+
+
+class MeasuredRankings(NamedTuple):
+    """A measure of relaxed queries that rank relaxed items, and its gradients."""
+
+    total: float  # sum of the measure over the queries that have something relevant
+    n_queries: int  # number of these queries
+    grad_query: np.ndarray  # (n_query, n_bits), gradient of the sum by the queries
+    grad_items: np.ndarray  # (n_items, n_bits), and by the items
+
+
+def measure_rankings(query, items, level_index, *, tables, n_bins):
     """Sum a measure over relaxed queries that rank relaxed items, and differentiate it.
 
     Parameters
@@ -21,57 +72,70 @@ def measure_rankings(query, items, level_index, how, n_bins):
     level_index : ndarray of shape (n_query, n_items), integer
         Places of affinities among the levels; -1 leaves a pair out.
 
-    how : tuple
-        The measure, see `tables_of_measure`.
+    tables : MeasureTables
+        The measure.
 
     n_bins : int
         Bins of distances.
 
     Returns
     -------
-    total : float
-        Sum of the measure over the queries that have something relevant.
-
-    n_queries : int
-        Number of these.
-
-    grad_query, grad_items : ndarrays of the shapes of `query` and `items`
-        Gradients of the sum.
+    rankings : MeasuredRankings
+        The sum, the number of queries and the gradients.
     """
-    from .._loops._soft import count_softly, look_up
-
-    number, scale = query.dtype.type, 0.5 * n_bins / query.shape[1]
-    bins, step = (number(scale), number(0.5 * n_bins), number(n_bins)), number(-scale)
-    total, n_queries, grad_query = 0.0, 0, np.empty_like(query)
+    number = query.dtype.type
+    scale = 0.5 * n_bins / query.shape[1]
+    step = number(-scale)
+    total = 0.0
+    n_queries = 0
+    grad_query = np.empty_like(query)
     # A column an item: products of blocks are added to it in place.
-    grad_items, gemm = np.zeros_like(items.T, order="F"), get_blas_funcs("gemm", (query,))
+    grad_items = np.zeros_like(items.T, order="F")
+    gemm = get_blas_funcs("gemm", (query,))
     for rows in blocks_of_queries(level_index.shape):
         products = query[rows] @ items.T
-        cells = np.empty(products.shape, np.int32)
-        counts = np.empty((len(cells), len(how[0]) * (n_bins + 1)))
-        levels = np.ascontiguousarray(level_index[rows])
-        count_softly(products, levels, *bins, counts, cells)
-        values, gradients = measure_counts(counts, how)
-        # Every pair has mass 1: a query with less than a half has nothing relevant.
-        is_valued = ~(counts[:, n_bins + 1 :].sum(axis=1) <= 0.5)
-        is_lost = ~np.isfinite(counts.sum(axis=1))
-        if is_lost.any():
-            values[is_lost] = gradients[is_lost] = np.nan
-        total += values[is_valued].sum()
-        n_queries += int(np.count_nonzero(is_valued))  # a scalar of NumPy would widen
-        # Moving a pair of a cell up by one bin moves a count from a bin to the next.
-        steps = np.zeros((len(cells), counts.shape[1] + 1), query.dtype)
-        np.subtract(gradients[:, 1:], gradients[:, :-1], out=steps[:, :-2])
-        steps[~is_valued] = 0
-        look_up(steps, cells, products)
+        n_valued, value = _measure_block(
+            products, level_index[rows], tables=tables, n_bins=n_bins, scale=scale
+        )
+        total += value
+        n_queries += n_valued
         # The products have become the gradient by positions.
         grad_query[rows] = products @ items
         grad_query[rows] *= step
         gemm(step, query[rows].T, products.T, 1, grad_items, trans_b=1, overwrite_c=1)
-    return total, n_queries, grad_query, grad_items.T
+    return MeasuredRankings(total, n_queries, grad_query, grad_items.T)
 
 
-def measure_counts(counts, how):
+def _measure_block(products, level_index, *, tables, n_bins, scale):
+    """Measure a block of queries; write the gradient by positions over their products.
+
+    Returns the number of queries that have something relevant, and the sum over them.
+    """
+    from .._loops._soft import count_softly, look_up
+
+    number = products.dtype.type
+    cells = np.empty(products.shape, np.int32)
+    counts = np.empty((len(cells), len(tables.gains) * (n_bins + 1)))
+    levels = np.ascontiguousarray(level_index)
+    bins = number(scale), number(0.5 * n_bins), number(n_bins)
+    count_softly(products, levels, *bins, counts, cells)
+    values, gradients = measure_counts(counts, tables)
+    # Every pair has mass 1: a query with less than a half has nothing relevant.
+    is_valued = ~(counts[:, n_bins + 1 :].sum(axis=1) <= 0.5)
+    is_lost = ~np.isfinite(counts.sum(axis=1))
+    if is_lost.any():
+        values[is_lost] = np.nan
+        gradients[is_lost] = np.nan
+    # Moving a pair of a cell up by one bin moves a count from a bin to the next.
+    steps = np.zeros((len(cells), counts.shape[1] + 1), products.dtype)
+    np.subtract(gradients[:, 1:], gradients[:, :-1], out=steps[:, :-2])
+    steps[~is_valued] = 0
+    look_up(steps, cells, products)
+    # A scalar of NumPy would widen the weights of the caller.
+    return int(np.count_nonzero(is_valued)), values[is_valued].sum()
+
+
+def measure_counts(counts, tables):
     """Measure the rankings of tables of counts, and differentiate.
 
     Parameters
@@ -79,8 +143,8 @@ def measure_counts(counts, how):
     counts : ndarray of shape (n_queries, n_levels * n_distances), dtype float64
         Counts, level by level.
 
-    how : tuple
-        The measure, see `tables_of_measure`.
+    tables : MeasureTables
+        The measure.
 
     Returns
     -------
@@ -90,20 +154,30 @@ def measure_counts(counts, how):
     gradients : ndarray of the shape of `counts`
         By the counts.
     """
+    if tables.measure == "AP":
+        return _average_precision(counts, tables)
+    from .._loops._soft import ndcg
+
+    values = np.empty(len(counts))
+    gradients = np.empty_like(counts)
+    discounts = tables.discounts, tables.discount_sums
+    ndcg(counts, tables.gains, tables.is_simplified, *discounts, values, gradients)
+    return values, gradients
+
+
+def _average_precision(counts, tables):
     from .._loops import _soft
 
-    values, gradients = np.empty(len(counts)), np.empty_like(counts)
-    gains, simplified, *of_ranks = how
-    if of_ranks:
-        _soft.ndcg(counts, gains, simplified, *of_ranks, values, gradients)
-        return values, gradients
-    n_distances = counts.shape[1] // len(gains)
-    ties = np.empty((11, len(counts) * (n_distances + 1)))
+    values = np.empty(len(counts))
+    gradients = np.empty_like(counts)
+    n_distances = counts.shape[1] // len(tables.gains)
+    ties = _soft.TieTable(*np.empty((11, len(counts) * (n_distances + 1))))
     _soft.lay_out_ties(counts, n_distances, ties)
-    if simplified:
+    if tables.is_simplified:
         _soft.simplified_gains(ties)
     else:
-        _soft.digamma_and_trigamma(ties[2], ties[9], ties[10], ties[4])
+        # The loop needs a scratch array, and the gains are written after it.
+        _soft.digamma_and_trigamma(ties.first_rank, ties.digamma, ties.trigamma, ties.gain)
         _soft.precision_gains(ties)
     _soft.gather_ties(ties, n_distances, values, gradients)
     return values, gradients
@@ -112,36 +186,8 @@ def measure_counts(counts, how):
 def blocks_of_queries(shape, n_pairs=_PAIRS_PER_BLOCK):
     """Slices of queries whose pairs, of this shape, stay in the cache."""
     n_query, n_database = shape
-    size = max(_ROWS_PER_BLOCK, n_pairs // max(1, n_database))
+    size = max(_MIN_ROWS_PER_BLOCK, n_pairs // max(1, n_database))
     return [slice(start, min(start + size, n_query)) for start in range(0, n_query, size)]
-
-
-def tables_of_measure(levels, measure, simplified, n_items):
-    """Describe a measure for `measure_rankings` and `measure_counts`.
-
-    Parameters
-    ----------
-    levels : ndarray of shape (n_levels,), float64
-        Affinity values in ascending order, first 0.
-
-    measure : {"AP", "nDCG"}
-        The measure.
-
-    simplified : bool
-        Whether each tie counts by its middle rank.
-
-    n_items : int
-        Most items that a query ranks.
-
-    Returns
-    -------
-    how : tuple
-        Gains by level, and whether ties count by their middle; for NDCG D(1), D(2), ... and
-        S(0), S(1), ..., the discounts of ranks and their sums.
-    """
-    if measure == "AP":
-        return levels, simplified
-    return np.exp2(levels) - 1, simplified, *_discounts(n_items)
 
 
 @lru_cache(maxsize=4)
@@ -158,4 +204,4 @@ def keep_freed_memory():
     glibc returns the memory of arrays above 128 KiB to the system, and every step faults
     it in anew, until it has seen a larger block freed. The block here is never touched.
     """
-    np.empty(_LARGEST_KEPT, dtype=np.uint8)
+    np.empty(_BYTES_KEPT_WHEN_FREED, dtype=np.uint8)

@@ -6,10 +6,10 @@ import torch
 from .._compat import validated
 from .._types import Tensor
 from ._rankings import (
+    MeasureTables,
     keep_freed_memory,
     measure_counts,
     measure_rankings,
-    tables_of_measure,
 )
 from ._soft_counts import SoftCounts, check_levels, check_shapes, is_on_host
 
@@ -195,8 +195,8 @@ class _Measure(torch.autograd.Function):
             if table.min(initial=0) < _LEAST_COUNT:
                 raise ValueError(f"counts must be at least 0, got {table.min()}.")
             n_items = np.abs(table).sum(axis=(1, 2)).max(initial=0)
-            how = _tables(levels, measure, simplified, n_items)
-            values, gradients = measure_counts(table.reshape(len(table), -1), how)
+            tables = _tables(levels, measure, simplified, n_items)
+            values, gradients = measure_counts(table.reshape(len(table), -1), tables)
             gradients = gradients.reshape(table.shape)
         ctx.save_for_backward(torch.from_numpy(gradients).to(counts))
         return torch.from_numpy(values).to(counts)
@@ -209,7 +209,9 @@ class _Measure(torch.autograd.Function):
 
 def _tables(levels, measure, simplified, n_items):
     levels = torch.as_tensor(levels, dtype=torch.float64).cpu().numpy()
-    return tables_of_measure(levels, measure, simplified, int(np.ceil(n_items)))
+    return MeasureTables.from_levels(
+        levels, measure=measure, is_simplified=simplified, n_items=int(np.ceil(n_items))
+    )
 
 
 def ranking_loss(
@@ -250,10 +252,10 @@ def ranking_loss(
     check_shapes(query, items, level_index)
     dtype = torch.promote_types(query.dtype, torch.float32)  # half cannot count
     device, sets = query.device, [query] if items is query else [query, items]
-    sets = [each.to(dtype) for each in sets]
+    sets = [bits.to(dtype) for bits in sets]
     if level_index.numel() <= _MOST_PAIRS_MOVED:
         # A device takes longer to start many small steps than the host to do them all.
-        sets, level_index = [each.cpu() for each in sets], level_index.cpu()
+        sets, level_index = [bits.cpu() for bits in sets], level_index.cpu()
     query, items = sets[0], sets[-1]
     if items is query:  # as a view: autograd then adds gradients in one order
         query = query.view_as(query)
@@ -262,11 +264,12 @@ def ranking_loss(
         # Sum of the measure over queries that have something relevant, and their number.
         if is_on_host(query):
             check_levels(level_index, len(levels))
-            how = _tables(levels, measure, simplified, len(items))
-            total, n_queries = _RankingOnHost.apply(query, items, level_index, how, n_bins)
+            tables = _tables(levels, measure, simplified, len(items))
+            total, n_queries = _RankingOnHost.apply(
+                query, items, level_index, tables, n_bins
+            )
         else:
-            how = level_index, len(levels), n_bins
-            counts = SoftCounts.apply(query, items, *how)
+            counts = SoftCounts.apply(query, items, level_index, len(levels), n_bins)
             values = _Measure.apply(counts, levels, measure, simplified)
             # Every pair has mass 1: a query with less than a half has nothing relevant.
             has_value = counts.detach()[:, 1:].sum((1, 2)) > 0.5
@@ -284,15 +287,20 @@ class _RankingOnHost(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx, query, items, level_index, how, n_bins):
-        arrays = (
-            each.detach().numpy() for each in (query, items, level_index.contiguous())
+    def forward(ctx, query, items, level_index, tables, n_bins):
+        rankings = measure_rankings(
+            query.detach().numpy(),
+            items.detach().numpy(),
+            level_index.detach().contiguous().numpy(),
+            tables=tables,
+            n_bins=n_bins,
         )
-        total, n_queries, *gradients = measure_rankings(*arrays, how, n_bins)
-        ctx.save_for_backward(*map(torch.from_numpy, gradients))
-        n_queries = query.new_tensor(n_queries)
+        ctx.save_for_backward(
+            torch.from_numpy(rankings.grad_query), torch.from_numpy(rankings.grad_items)
+        )
+        n_queries = query.new_tensor(rankings.n_queries)
         ctx.mark_non_differentiable(n_queries)
-        return query.new_tensor(total), n_queries
+        return query.new_tensor(rankings.total), n_queries
 
     @staticmethod
     def backward(ctx, grad_total, _):

@@ -16,7 +16,7 @@ from sklearn_talr.affinity import (
 from sklearn_talr.affinity._groups import GroupedAffinity, within_groups
 from sklearn_talr.hashing import CrossViewHasher
 from sklearn_talr.losses import AveragePrecisionLoss, NDCGLoss
-from sklearn_talr.losses._rankings import measure_rankings, tables_of_measure
+from sklearn_talr.losses._rankings import measure_rankings
 from sklearn_talr.metrics import make_retrieval_scorer
 
 rng = np.random.default_rng(1)
@@ -70,16 +70,14 @@ def test_engines_agree_and_see_what_is_left_of_each_query(loss, targets):
         items = bits[levels >= 0]
         if not len(items):
             continue
-        how = tables_of_measure(*host._how, len(items))
-        row = (
+        rankings = measure_rankings(
             bits[q : q + 1],
             np.ascontiguousarray(items),
             levels[None, levels >= 0],
-            how,
-            8,
+            tables=host.measure_tables(len(items)),
+            n_bins=8,
         )
-        total, n_queries, *_ = measure_rankings(*row)
-        values += [total] * n_queries
+        values += [rankings.total] * rankings.n_queries
     assert host.gradients(ROWS, None, 2.0)[0] == pytest.approx(1 - np.mean(values))
 
 
