@@ -12,7 +12,7 @@ from .._lazy import lazy_names
 from .._progress import Progress, warn_caller
 from .._threads import one_thread
 from ..losses import Training
-from ..metrics import make_retrieval_scorer
+from ..losses._rankings import MeasureTables, score_codes
 from ._base import errors_told, mean_and_units, weights_in_units
 from ._host_engine import HostEngine
 from ._linear import start_weights
@@ -116,7 +116,7 @@ def fit_by_gradient(hasher, loss, data, is_chunk=False):
             X_val, judge, of_rows = data.validation
             scored = Engine.features(X_val, unit, settings)
             rows = np.arange(X_val.shape[0])
-        score = Score(judge, scored, rows, of_rows, loss.measure)
+        score = Score(judge, scored, rows, targets=of_rows, measure=loss.measure)
     elif is_doubtful or (len(samples) >= _ENOUGH and not is_chunk):
         kind, n_scored = "training", _MOST_SCORED
         if not is_doubtful:
@@ -126,7 +126,9 @@ def fit_by_gradient(hasher, loss, data, is_chunk=False):
             rows = settings.shuffle(samples, np.random.RandomState(0))[:_MOST_SCORED]
         try:
             affinity.check_contrast(targets[rows], data.levels)
-            score = Score(affinity, features, rows, targets[rows], loss.measure)
+            score = Score(
+                affinity, features, rows, targets=targets[rows], measure=loss.measure
+            )
         except ValueError:  # too few samples to be ranked
             pass
     # Both libraries get their modes back, also after an interrupt.
@@ -394,21 +396,42 @@ class Score:
         What the score is.
     """
 
-    def __init__(self, affinity, features, samples, targets, measure):
-        self.affinity_, self._features = affinity, features
-        self._scorer = make_retrieval_scorer(measure)
-        self.samples, self._targets = samples, targets
+    def __init__(self, affinity, features, samples, *, targets, measure):
+        self.samples = samples
+        self._features = features
+        self._affinity = affinity
+        self._targets = targets
+        self._levels = affinity.levels_between(targets, targets)
+        # AP takes all levels above 0 as one.
+        self._n_levels = 2 if measure == "AP" else len(self._levels)
+        # The places of all levels fit into it.
+        self._place_type = np.min_scalar_type(-max(self._n_levels, 2**15))
+        self._tables = MeasureTables.from_levels(
+            np.float64(self._levels[: self._n_levels]),
+            measure=measure,
+            is_simplified=False,
+            n_items=len(samples),
+        )
 
     def __call__(self, engine):
-        """Score of the codes of an engine, or, without an engine, of equal codes."""
-        self._engine = engine
-        return self._scorer(self, self.samples, self._targets)
+        """Score of the codes that an engine gives the samples."""
+        return self.of_codes(self.codes(engine))
 
-    def transform(self, samples):
-        """Codes of some samples: to the scorer this object is a fitted hasher."""
-        if self._engine is None:
-            return np.zeros((len(samples), 1), np.uint8)
-        return self._engine.codes(self._features, samples)
+    def codes(self, engine):
+        """Codes of the samples, (n_samples, n_bits)."""
+        return engine.codes(self._features, self.samples)
+
+    def of_codes(self, codes):
+        """Score of codes of the samples; equal codes tie all samples."""
+        return score_codes(codes, self._level_index, self._tables)
+
+    def _level_index(self, rows):
+        index = self._affinity.level_index(self._targets[rows], self._targets, self._levels)
+        index = np.minimum(index, self._n_levels - 1).astype(self._place_type)
+        # No sample ranks itself.
+        queries = np.arange(rows.start, rows.stop)
+        index[queries - rows.start, queries] = -1
+        return index
 
 
 def _end_no_worse(engine, start, score, kind, doubts):
@@ -419,8 +442,8 @@ def _end_no_worse(engine, start, score, kind, doubts):
     """
     n_samples, (weights, before) = len(score.samples), start
     after = score(engine)
-    codes = score.transform(score.samples)
-    equal = score(None)  # what codes score that are all equal
+    codes = score.codes(engine)
+    equal = score.of_codes(np.zeros((n_samples, 1), np.uint8))
     counts = np.unique(codes, axis=0, return_counts=True)[1]
     is_chance = after < equal + 0.01 * (1 - equal)
     samples, kept = f"the score of {n_samples} {kind} samples", ""

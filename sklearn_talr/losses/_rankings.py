@@ -111,17 +111,13 @@ def _measure_block(products, level_index, *, tables, n_bins, scale):
 
     Returns the number of queries that have something relevant, and the sum over them.
     """
-    from .._loops._soft import count_softly, look_up
+    from .._loops._soft import look_up
 
-    number = products.dtype.type
-    cells = np.empty(products.shape, np.int32)
-    counts = np.empty((len(cells), len(tables.gains) * (n_bins + 1)))
-    levels = np.ascontiguousarray(level_index)
-    bins = number(scale), number(0.5 * n_bins), number(n_bins)
-    count_softly(products, levels, *bins, counts, cells)
+    counts, cells = _count_block(
+        products, level_index, n_levels=len(tables.gains), n_bins=n_bins, scale=scale
+    )
     values, gradients = measure_counts(counts, tables)
-    # Every pair has mass 1: a query with less than a half has nothing relevant.
-    is_valued = ~(counts[:, n_bins + 1 :].sum(axis=1) <= 0.5)
+    is_valued = _have_relevant(counts, n_bins)
     is_lost = ~np.isfinite(counts.sum(axis=1))
     if is_lost.any():
         values[is_lost] = np.nan
@@ -133,6 +129,66 @@ def _measure_block(products, level_index, *, tables, n_bins, scale):
     look_up(steps, cells, products)
     # A scalar of NumPy would widen the weights of the caller.
     return int(np.count_nonzero(is_valued)), values[is_valued].sum()
+
+
+def _count_block(products, level_index, *, n_levels, n_bins, scale):
+    """Count pairs of a block of queries by level and bin; return the cell of each, too."""
+    from .._loops._soft import count_softly
+
+    number = products.dtype.type
+    cells = np.empty(products.shape, np.int32)
+    counts = np.empty((len(cells), n_levels * (n_bins + 1)))
+    levels = np.ascontiguousarray(level_index)
+    bins = number(scale), number(0.5 * n_bins), number(n_bins)
+    count_softly(products, levels, *bins, counts, cells)
+    return counts, cells
+
+
+def _have_relevant(counts, n_bins):
+    # Every pair has mass 1: a query with less than a half has nothing relevant.
+    return ~(counts[:, n_bins + 1 :].sum(axis=1) <= 0.5)
+
+
+def score_codes(codes, level_index, tables):
+    """Mean measure of codes that rank each other by Hamming distance.
+
+    At bits of -1 and 1 soft counts are counts, so that the measure is exact.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n_items, n_bits), uint8
+        Bits 0 or 1.
+
+    level_index : callable
+        ``level_index(rows)`` returns an ndarray of shape (n_rows, n_items): places among
+        the levels of the affinities between a slice of the items and all items; -1 leaves
+        a pair out.
+
+    tables : MeasureTables
+        The measure.
+
+    Returns
+    -------
+    score : float
+        Mean over the items that have something relevant; NaN if none has.
+    """
+    bits = np.where(codes > 0, np.float32(1), np.float32(-1))
+    n_items, n_bits = bits.shape
+    total = 0.0
+    n_queries = 0
+    for rows in blocks_of_queries((n_items, n_items)):
+        counts, _ = _count_block(
+            bits[rows] @ bits.T,
+            level_index(rows),
+            n_levels=len(tables.gains),
+            n_bins=n_bits,
+            scale=0.5,
+        )
+        values, _ = measure_counts(counts, tables)
+        is_valued = _have_relevant(counts, n_bits)
+        total += values[is_valued].sum()
+        n_queries += int(np.count_nonzero(is_valued))
+    return float(total / n_queries) if n_queries else np.nan
 
 
 def measure_counts(counts, tables):

@@ -20,11 +20,14 @@ class Score:
     def __init__(self, n_samples, score):
         self.samples, self._score = np.arange(n_samples), score
 
-    def __call__(self, module):
-        return 0.1 if module is None else self._score  # of codes that are all equal
+    def __call__(self, engine):
+        return self._score
 
-    def transform(self, samples):
-        return samples[:, None]
+    def codes(self, engine):
+        return self.samples[:, None]
+
+    def of_codes(self, equal_codes):
+        return 0.1
 
 
 @pytest.mark.parametrize(
