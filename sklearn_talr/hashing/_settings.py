@@ -40,8 +40,9 @@ _FEW_SIMILAR = 2.0  # samples that a random minibatch holds for a sample
 # Shares of similar samples below this one are those of many classes, more than sixteen of
 # one size. Batches of ten classes, by which other defaults were found, stay as they are.
 _SHARE_OF_MANY_CLASSES = 1 / 16
-# What many classes need, by benchmarks/bench_batches.py (docs: "Batches of many classes").
-_ENOUGH_SIMILAR = 10.0  # samples in a minibatch for each of it; fewer starve hidden layers
+# What many classes need. Figures: benchmarks/results/batches.csv, by bench_batches.py.
+# Samples of a minibatch that are similar to one of it: fewer starve hidden layers.
+_ENOUGH_SIMILAR = 10.0
 # Samples of a minibatch of many classes: steps are worth more to linear functions.
 _MOST_OF_MANY_CLASSES = {"linear": 256, "hidden layers": 1024, "module": 256}
 _FEWEST_STEPS = 600  # of training; a larger minibatch would leave fewer
@@ -363,8 +364,9 @@ def plan_batches(batch_size, max_iter, *, n_samples, by_distance, kind, similar=
         most_epochs = _or_auto(max_iter, _MOST_EPOCHS_OF_MANY_CLASSES)
         enough = _enough_samples(share, _MOST_OF_MANY_CLASSES[kind])
         size = max(size, min(enough, n_samples * most_epochs // _FEWEST_STEPS))
-        n_similar = share * _or_auto(batch_size, size)
-        shuffle = _shuffle_of(similar, n_similar, _ENOUGH_SIMILAR, _MANY_TOGETHER)
+        if kind == "hidden layers":
+            n_similar = share * _or_auto(batch_size, size)
+            shuffle = _shuffle_of(similar, n_similar, _ENOUGH_SIMILAR, _MANY_TOGETHER)
         if isinstance(batch_size, str):
             n_epochs = _number_of_epochs_of_many_classes(n_samples, size)
     return Batches(
