@@ -124,9 +124,8 @@ def fit_by_gradient(hasher, loss, data, is_chunk=False):
             n_scored = min(max(len(samples) // _SHARE_SCORED, _ENOUGH), _MOST_SCORED)
         rows = np.unique(np.linspace(0, len(samples) - 1, n_scored, dtype=int))
         if settings.few_similar:
-            rows = settings.shuffle_to_split(samples, np.random.RandomState(0))[
-                :_MOST_SCORED
-            ]
+            order = settings.shuffle_to_split(samples, np.random.RandomState(0))
+            rows = order[:_MOST_SCORED]
         try:
             affinity.check_contrast(targets[rows], data.levels)
             score = Score(affinity, features, rows, targets[rows], loss.measure)
