@@ -296,6 +296,28 @@ def batches_many_classes():
 
 
 @table
+def networks_warm_up():
+    rows = read(RESULTS / "warm_up.csv")
+    sets = "digits", "words"
+    networks = {
+        "perceptron": "two layers",
+        "perceptron, normalized": "two layers, normalized",
+        "convolutions": "two convolutions and a linear layer, normalized",
+    }
+    lines = [
+        (f"{name}, {title}", {"data": name, "network": network})
+        for network, title in networks.items()
+        for name in sets
+    ]
+    starts = "random", "warm-up"
+    columns = [(start, {"start": start}) for start in starts]
+    seconds = [(f"{start}, s", {"start": start}) for start in starts]
+    ap = pivot(rows, "ap", lines, columns, "set, network")
+    spent = pivot(rows, "fit_seconds", lines, seconds, "", 1)
+    return [[*one, *other[1:]] for one, other in zip(ap, spent, strict=True)]
+
+
+@table
 def any_scale():
     sets = {"digits": "digits", "digits_noise": "digits, a column of noise"}
     return of_classes(sets | {"wine": "wine", "cancer": "breast cancer"})

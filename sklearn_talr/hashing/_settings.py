@@ -46,7 +46,8 @@ _ENOUGH_SIMILAR = 10.0
 # Samples of a minibatch of many classes: steps are worth more to linear functions.
 _MOST_OF_MANY_CLASSES = {"linear": 256, "hidden layers": 1024, "module": 256}
 _FEWEST_STEPS = 600  # of training; a larger minibatch would leave fewer
-_MOST_EPOCHS_OF_MANY_CLASSES = 150  # to make so many steps, where rows are few
+# Epochs that may make so many steps: linear functions gain nothing by more.
+_MOST_EPOCHS_OF_MANY_CLASSES = {"linear": 100, "hidden layers": 150, "module": 100}
 _FEW_TOGETHER, _MANY_TOGETHER = 4, 8  # samples of a class that come into a batch together
 _MOST_ALONE = 0.9  # of all samples
 _MOST_EPOCHS, _ENOUGH_STEPS = 100, 8000
@@ -361,14 +362,14 @@ def plan_batches(batch_size, max_iter, *, n_samples, by_distance, kind, similar=
     size = _LARGEST_BATCH if few_similar else size
     n_epochs = _number_of_epochs(n_samples, _or_auto(batch_size, size))
     if share < _SHARE_OF_MANY_CLASSES and not by_distance:
-        most_epochs = _or_auto(max_iter, _MOST_EPOCHS_OF_MANY_CLASSES)
+        most_epochs = _or_auto(max_iter, _MOST_EPOCHS_OF_MANY_CLASSES[kind])
         enough = _enough_samples(share, _MOST_OF_MANY_CLASSES[kind])
         size = max(size, min(enough, n_samples * most_epochs // _FEWEST_STEPS))
         if kind == "hidden layers":
             n_similar = share * _or_auto(batch_size, size)
             shuffle = _shuffle_of(similar, n_similar, _ENOUGH_SIMILAR, _MANY_TOGETHER)
         if isinstance(batch_size, str):
-            n_epochs = _number_of_epochs_of_many_classes(n_samples, size)
+            n_epochs = _number_of_epochs_of_many_classes(n_samples, size, most_epochs)
     return Batches(
         _or_auto(batch_size, size),
         _or_auto(max_iter, n_epochs),
@@ -397,7 +398,7 @@ def _number_of_epochs(n_samples, batch_size):
     return min(math.ceil(_ENOUGH_STEPS * batch_size / n_samples), _MOST_EPOCHS)
 
 
-def _number_of_epochs_of_many_classes(n_samples, batch_size):
+def _number_of_epochs_of_many_classes(n_samples, batch_size, most_epochs):
     """Epochs over minibatches of many classes.
 
     Of many samples there are no more than of smaller minibatches, which cost as much for
@@ -405,7 +406,7 @@ def _number_of_epochs_of_many_classes(n_samples, batch_size):
     """
     n_epochs = _number_of_epochs(n_samples, _LARGEST_BATCH)
     fewest = math.ceil(_FEWEST_STEPS * batch_size / n_samples)
-    return max(n_epochs, min(fewest, _MOST_EPOCHS_OF_MANY_CLASSES))
+    return max(n_epochs, min(fewest, most_epochs))
 
 
 def _shuffle_of(similar, n_similar, n_enough, n_together):
