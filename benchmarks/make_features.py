@@ -3,12 +3,15 @@
     python make_features.py cifar10 --out FOLDER
     python make_features.py coco17 --images FOLDER --annotations FILE.json ... --out FOLDER
     python make_features.py scenes --images FOLDER --out FOLDER
+    python make_features.py clipart --images FOLDER --out FOLDER
     python make_features.py tmc2007 --arff FILE.arff --out FOLDER
 
 ``cifar10`` and ``coco17`` ask the network tf_efficientnet_lite0 of timm, whose weights timm
 loads; torchvision has the images of CIFAR-10. ``scenes`` computes GIST descriptors of all
 images of a folder, and ``tmc2007`` reads the file of the Mulan collection. Each writes the
-file that ``load_benchmark`` reads.
+file that ``load_benchmark`` reads. ``clipart`` is for ``bench_batches.py``: GIST, HOG and
+colours of a folder of folders, such as /usr/share/openclipart/png of Debian's
+openclipart-png, whose classes are the folders of the second level.
 
 The files that the guide's numbers were measured on came from the same kind of data, but
 their images, weights and details are not all known: numbers come close, and are not equal.
@@ -25,6 +28,7 @@ from sklearn.decomposition import PCA
 NETWORK = "tf_efficientnet_lite0"
 N_COMPONENTS = 512
 GIST_SIZE, GIST_BLOCKS, ORIENTATIONS = 64, 4, (8, 8, 8, 8)  # 32 filters in 16 blocks
+CLIPS = 36, 55  # pictures of a folder, at least and at most
 TMC_WORDS = 500
 COCO_IDS = range(2, 20)  # of categories; 1 is the person, on three quarters of the images
 _IMAGE_ENDINGS = {".jpg", ".jpeg", ".png"}
@@ -56,6 +60,46 @@ def gist(images):
     answers = [np.abs(ifft2(spectra * gabor)) for gabor in gabor_filters(GIST_SIZE)]
     means = [answer.reshape(blocks).mean(axis=(2, 4)) for answer in answers]
     return np.stack(means, axis=1).reshape(len(images), -1).astype(np.float32)
+
+
+def hog(gray, n_cells=8, n_angles=9):
+    """Histograms of oriented gradients of a gray image (Dalal and Triggs, 2005).
+
+    Parameters
+    ----------
+    gray : ndarray of shape (size, size)
+        Gray values.
+
+    n_cells : int, default=8
+        Cells along each side; blocks of two by two cells, side by side, are normalized.
+
+    n_angles : int, default=9
+        Bins of the angle of a gradient, between which a gradient is shared out.
+
+    Returns
+    -------
+    descriptor : ndarray of shape (n_cells**2 * n_angles,)
+    """
+    down, right = np.gradient(np.asarray(gray, dtype=float))
+    length = np.hypot(right, down)
+    angle = np.mod(np.arctan2(down, right), np.pi) * n_angles / np.pi
+    lower, part = np.floor(angle).astype(int) % n_angles, angle % 1
+    upper, width = (lower + 1) % n_angles, len(gray) // n_cells
+    bins = np.zeros((*gray.shape, n_angles))
+    np.put_along_axis(bins, lower[..., None], ((1 - part) * length)[..., None], axis=2)
+    np.put_along_axis(bins, upper[..., None], (part * length)[..., None], axis=2)
+    cells = bins.reshape(n_cells, width, n_cells, width, n_angles).sum(axis=(1, 3))
+    blocks = cells.reshape(n_cells // 2, 2, n_cells // 2, 2, n_angles)
+    blocks = blocks.transpose(0, 2, 1, 3, 4).reshape(-1, 4 * n_angles)
+    return (blocks / np.sqrt((blocks**2).sum(axis=1, keepdims=True) + 1)).ravel()
+
+
+def colours(image, n_steps=4):
+    """Square roots of the shares of 64 colours in an image of shape (height, width, 3)."""
+    red, green, blue = np.moveaxis(np.asarray(image) // (256 // n_steps), 2, 0).astype(int)
+    places = (red * n_steps + green) * n_steps + blue
+    counts = np.bincount(places.ravel(), minlength=n_steps**3)
+    return np.sqrt(counts / places.size)
 
 
 def gabor_filters(size, orientations=ORIENTATIONS):
@@ -246,6 +290,40 @@ def make_scenes(arguments):
     return {"X": np.concatenate(parts).astype(np.float16)}
 
 
+def make_clipart(arguments):  # pragma: no cover - needs images
+    """Pictures on white of the folders of the second level with 36 or more of them.
+
+    At most 55 of a folder are drawn. Each kind of features has unit length in each row.
+    """
+    from PIL import Image
+
+    paths_of = {}
+    for path in image_files(arguments.images):
+        folder = path.parent.relative_to(arguments.images).parts[:2]
+        paths_of.setdefault("/".join(folder), []).append(path)
+    rng, rows, y = np.random.default_rng(0), [], []
+    classes = sorted(name for name, paths in paths_of.items() if len(paths) >= CLIPS[0])
+    for label, name in enumerate(classes):
+        for place in rng.permutation(len(paths_of[name])):
+            if y.count(label) == CLIPS[1]:
+                break
+            try:
+                with Image.open(paths_of[name][place]) as image:
+                    image = image.convert("RGBA")
+            except Image.DecompressionBombError:
+                continue
+            image.thumbnail((256, 256))
+            white = Image.new("RGBA", image.size, (255, 255, 255, 255))
+            white.alpha_composite(image)
+            image = white.convert("RGB").resize((GIST_SIZE, GIST_SIZE))
+            gray = np.asarray(image.convert("L"))
+            kinds = gist([gray])[0], hog(gray), colours(image)
+            lengths = [np.linalg.norm(kind) or 1.0 for kind in kinds]
+            rows.append(np.concatenate([k / n for k, n in zip(kinds, lengths)]))
+            y.append(label)
+    return {"X": np.array(rows, np.float32), "y": np.array(y), "classes": np.array(classes)}
+
+
 def make_tmc2007(arguments):
     """Words and labels of the file of the Mulan collection."""
     with open(arguments.arff, encoding="utf-8") as lines:
@@ -257,6 +335,7 @@ MAKERS = {
     "cifar10": (make_cifar10, "cifar10_cnn512.npz", ("images",)),
     "coco17": (make_coco17, "coco17_cnn512.npz", ("images", "annotations")),
     "scenes": (make_scenes, "scenes_gist512.npz", ("images",)),
+    "clipart": (make_clipart, "clipart.npz", ("images",)),
     "tmc2007": (make_tmc2007, "tmc2007.npz", ("arff",)),
 }
 

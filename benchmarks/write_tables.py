@@ -266,6 +266,58 @@ def many_classes():
 
 
 @table
+def batches_many_classes():
+    rows = read(RESULTS / "batches.csv")
+    sets = {
+        "words": "words, 40 uneven classes, 1 066 rows",
+        "clip_art": "clip art, 42 folders, 1 555 rows",
+        "made_42x37": "made up, 42 x 37",
+        "made_400x12": "made up, 400 x 12",
+        "made_100x200": "made up, 100 x 200",
+        "two_100x60": "two means, 100 x 60",
+        "two_100x200": "two means, 100 x 200",
+    }
+    lines = [(title, {"data": name}) for name, title in sets.items()]
+    sizes = {"64": "hidden, 64", "256": "hidden, 256", "1 024": "hidden, 1024"}
+    methods = {"linear": "linear"} | sizes | {"default": "hidden"}
+    columns = [(title, {"method": method}) for title, method in methods.items()]
+    ap = pivot(rows, "ap", lines, columns, "classes x rows")
+    ends = [columns[2], columns[4]]
+    of_ends = {
+        "ndcg": [(f"NDCG, {title}", method) for title, method in ends],
+        "fit_seconds": [(f"{title}, s", method) for title, method in ends],
+    }
+    ndcg = pivot(rows, "ndcg", lines, of_ends["ndcg"], "")
+    seconds = pivot(rows, "fit_seconds", lines, of_ends["fit_seconds"], "", 1)
+    return [
+        [*of_ap, *of_ndcg[1:], *of_seconds[1:]]
+        for of_ap, of_ndcg, of_seconds in zip(ap, ndcg, seconds, strict=True)
+    ]
+
+
+@table
+def networks_warm_up():
+    rows = read(RESULTS / "warm_up.csv")
+    sets = "digits", "words"
+    networks = {
+        "perceptron": "two layers",
+        "perceptron, normalized": "two layers, normalized",
+        "convolutions": "two convolutions and a linear layer, normalized",
+    }
+    lines = [
+        (f"{name}, {title}", {"data": name, "network": network})
+        for network, title in networks.items()
+        for name in sets
+    ]
+    starts = "random", "warm-up"
+    columns = [(start, {"start": start}) for start in starts]
+    seconds = [(f"{start}, s", {"start": start}) for start in starts]
+    ap = pivot(rows, "ap", lines, columns, "set, network")
+    spent = pivot(rows, "fit_seconds", lines, seconds, "", 1)
+    return [[*one, *other[1:]] for one, other in zip(ap, spent, strict=True)]
+
+
+@table
 def any_scale():
     sets = {"digits": "digits", "digits_noise": "digits, a column of noise"}
     return of_classes(sets | {"wine": "wine", "cancer": "breast cancer"})

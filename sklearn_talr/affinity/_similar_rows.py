@@ -100,15 +100,32 @@ class SimilarRows:
         _, first, index = np.unique(groups, return_index=True, return_inverse=True)
         return first[index]
 
-    def shuffle(self, samples, rng):
-        """Put samples into a random order in which some of a group follow each other."""
+    def shuffle(self, samples, rng, n_together=_AT_A_TIME):
+        """Put samples into a random order in which some of a group follow each other.
+
+        Parameters
+        ----------
+        samples : ndarray of int
+            What is put into an order.
+
+        rng : RandomState
+            Draws it.
+
+        n_together : int, default=4
+            Samples of a group that follow each other, or as many as are left.
+
+        Returns
+        -------
+        samples : ndarray of int
+            The same, in that order.
+        """
         groups, order = self.draw(rng)[samples], rng.permutation(len(samples))
         order = order[np.argsort(groups[order], kind="stable")]
         groups = groups[order]
         starts = np.flatnonzero(np.append(True, groups[1:] != groups[:-1]))
         sizes = np.diff(np.append(starts, len(order)))
         place = np.arange(len(order)) - np.repeat(starts, sizes)  # within the group
-        part = np.cumsum(place % _AT_A_TIME == 0) - 1
+        part = np.cumsum(place % n_together == 0) - 1
         turn = rng.permutation(part[-1] + 1)[part]
         return samples[order[np.argsort(turn, kind="stable")]]
 

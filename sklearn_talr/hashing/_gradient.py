@@ -202,14 +202,17 @@ class TALRHasher(GradientHasher):
         Samples that are paired with each other in one step, at least 2. ``"auto"``: a
         twentieth of the samples, but between 32 and 256; of a
         :class:`~sklearn_talr.affinity.ThresholdAffinity`, whose top levels are few pairs, a
-        fifth, but at most 512. Smaller data are one batch. Where such a batch, drawn at
-        random, would hold fewer than two samples that are similar to a sample, as of many
-        classes with few samples each, ``"auto"`` is 256, and similar samples come into a
-        batch together, up to four at a time.
+        fifth, but at most 512. Smaller data are one batch. Of many classes, whose samples
+        are similar to less than a sixteenth of the others, it is 256, or with hidden layers
+        as many as hold ten samples that are similar to a sample, up to 1 024, if that
+        leaves 600 steps. Where a batch, drawn at random, would hold fewer than ten with
+        hidden layers, or fewer than two without, similar samples come into a batch
+        together, up to eight or four at a time.
 
     max_iter : int or "auto", default="auto"
-        Number of epochs. ``"auto"``: 100, but of more than 80 batches only so many epochs
-        as make 8 000 steps. What was run is in `n_iter_`.
+        Number of epochs. ``"auto"``: 100, but of more than 80 batches of 256 only so many
+        epochs as make 8 000 such steps. Of many classes with few samples up to 150 with
+        hidden layers, so that there are 600 steps. What was run is in `n_iter_`.
 
     early_descent : bool, default=False
         Whether to score a validation set after each epoch: that given to `fit`, or a part

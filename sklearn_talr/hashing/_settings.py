@@ -4,6 +4,7 @@ import copy
 import math
 import sys
 from ctypes.util import find_library
+from functools import partial
 from types import SimpleNamespace
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ from .._arrays import as_numpy, refuse_unlike_labels
 from .._lazy import has_torch, require_torch
 from .._parameters import values_of_parameters
 from .._progress import warn_caller
+from .._types import Callable
 from ..affinity import LabelAffinity, SharedLabelAffinity, fit_affinity, resolve_affinity
 from ..affinity._groups import within_groups
 from ..affinity._similar_rows import SimilarRows
@@ -35,6 +37,18 @@ _LARGEST_BATCH = 256
 _LARGEST_BY_DISTANCE = 512  # of which the nearest .2 % are one pair for each row
 _BATCH_OF_DEVICE = 1024  # smaller ones are as fast on the host
 _FEW_SIMILAR = 2.0  # samples that a random minibatch holds for a sample
+# Shares of similar samples below this one are those of many classes, more than sixteen of
+# one size. Batches of ten classes, by which other defaults were found, stay as they are.
+_SHARE_OF_MANY_CLASSES = 1 / 16
+# What many classes need. Figures: benchmarks/results/batches.csv, by bench_batches.py.
+# Samples of a minibatch that are similar to one of it: fewer starve hidden layers.
+_ENOUGH_SIMILAR = 10.0
+# Samples of a minibatch of many classes: steps are worth more to linear functions.
+_MOST_OF_MANY_CLASSES = {"linear": 256, "hidden layers": 1024, "module": 256}
+_FEWEST_STEPS = 600  # of training; a larger minibatch would leave fewer
+# Epochs that may make so many steps: linear functions gain nothing by more.
+_MOST_EPOCHS_OF_MANY_CLASSES = {"linear": 100, "hidden layers": 150, "module": 100}
+_FEW_TOGETHER, _MANY_TOGETHER = 4, 8  # samples of a class that come into a batch together
 _MOST_ALONE = 0.9  # of all samples
 _MOST_EPOCHS, _ENOUGH_STEPS = 100, 8000
 _DRIVERS = "cuda", "nvcuda", "amdhip64"  # of CUDA on Linux and Windows, and of ROCm
@@ -176,6 +190,8 @@ def settings_of(hasher, loss, data, is_chunk=False):
         n_held_out = min(math.ceil(hasher.validation_fraction * n_samples), n_samples - 1)
     goes_on = hasher.warm_start and hasattr(hasher, "n_iter_")
     params, by_distance = values_of_parameters(hasher), data.affinity.by_distance
+    if is_chunk:
+        params["max_iter"] = 1
     settings = resolve(params, loss, data.X, by_distance, similar, n_held_out, goes_on)
     if settings.few_similar and similar.n_alone > _MOST_ALONE * n_samples:
         warn_caller(
@@ -195,7 +211,7 @@ def settings_of(hasher, loss, data, is_chunk=False):
             ConvergenceWarning,
         )
     if is_chunk:
-        settings.max_iter, settings.learning_rate = 1, "constant"
+        settings.learning_rate = "constant"
         settings.tanh_scale = settings.tanh_scale and (settings.tanh_scale[1],) * 2
     return settings
 
@@ -211,7 +227,8 @@ def resolve(params, loss, X, by_distance, similar=None, n_held_out=0, goes_on=Fa
         how many bits a step keeps of the leading n, at place n; ``n_held_out`` samples;
         ``few_similar``, whether a random minibatch has few similar samples;
         ``shuffle(samples, rng)``, which puts them into a random order, in which similar
-        ones then come into one minibatch if possible; a ``device``; and ``on_host``,
+        ones then come into one minibatch if possible; ``shuffle_to_split``, the same
+        before some are held out; a ``device``; and ``on_host``,
         whether training needs no torch.
     """
     wanted = loss.training_defaults
@@ -271,19 +288,15 @@ def resolve(params, loss, X, by_distance, similar=None, n_held_out=0, goes_on=Fa
         decay = 0.0
     given.weight_decay = _or_auto(given.weight_decay, decay)
     n_samples = X.shape[0] - n_held_out
-    # Where random minibatches hold few similar samples, these are brought together.
-    size = min(max(n_samples // 20, 32), _LARGEST_BATCH)
-    if by_distance:
-        size = min(max(n_samples // 5, 32), _LARGEST_BY_DISTANCE)
-    share = np.inf if similar is None else similar.share
-    given.few_similar = share * _or_auto(given.batch_size, size) < _FEW_SIMILAR
-    size = _LARGEST_BATCH if given.few_similar else size
-    given.batch_size = _or_auto(given.batch_size, size)
-    is_grouped = given.few_similar and similar.has_groups
-    given.shuffle = similar.shuffle if is_grouped else _shuffled
-    # As many epochs as make enough steps.
-    most = math.ceil(_ENOUGH_STEPS * given.batch_size / n_samples)
-    given.max_iter = _or_auto(given.max_iter, min(most, _MOST_EPOCHS))
+    batches = plan_batches(
+        given.batch_size,
+        given.max_iter,
+        n_samples=n_samples,
+        by_distance=by_distance,
+        kind=kind,
+        similar=similar,
+    )
+    vars(given).update(batches._asdict())
     # Where to train. Soft counts need float64, which other devices than CUDA lack.
     device, is_tensor = given.device, not (isinstance(X, np.ndarray) or sp.issparse(X))
     if device == "auto" and is_tensor:
@@ -304,6 +317,123 @@ def resolve(params, loss, X, by_distance, similar=None, n_held_out=0, goes_on=Fa
         own = f"device={device!r}" if device != "cpu" else f"loss={loss!r}"
         require_torch(own if given.module is None else f"module={given.module!r}")
     return given
+
+
+class Batches(NamedTuple):
+    """How training passes through the samples."""
+
+    batch_size: int
+    max_iter: int  # epochs
+    few_similar: bool  # whether a random minibatch holds less than two for a sample
+    shuffle: Callable  # (samples, rng) -> samples, in a random order for an epoch
+    shuffle_to_split: Callable  # the same, before some are held out or scored
+
+
+def plan_batches(batch_size, max_iter, *, n_samples, by_distance, kind, similar=None):
+    """Plan minibatches and epochs by how many samples are similar to each other.
+
+    Parameters
+    ----------
+    batch_size, max_iter : int or "auto"
+        Parameters of the hasher.
+
+    n_samples : int
+        Samples of an epoch.
+
+    by_distance : bool
+        Whether similarity goes by distances.
+
+    kind : {"linear", "hidden layers", "module"}
+        Kind of the hash function.
+
+    similar : SimilarRows, default=None
+        Who is similar to whom; None if the features are the targets.
+
+    Returns
+    -------
+    batches : Batches
+        The plan.
+    """
+    share = np.inf if similar is None else similar.share
+    size = _size_of_random_batch(n_samples, by_distance)
+    n_similar = share * _or_auto(batch_size, size)
+    few_similar = n_similar < _FEW_SIMILAR
+    shuffle = to_split = _shuffle_of(similar, n_similar, _FEW_SIMILAR, _FEW_TOGETHER)
+    size = _LARGEST_BATCH if few_similar else size
+    n_epochs = _number_of_epochs(n_samples, _or_auto(batch_size, size))
+    if share < _SHARE_OF_MANY_CLASSES and not by_distance:
+        most_epochs = _or_auto(max_iter, _MOST_EPOCHS_OF_MANY_CLASSES[kind])
+        enough = _enough_samples(share, _MOST_OF_MANY_CLASSES[kind])
+        size = max(size, min(enough, n_samples * most_epochs // _FEWEST_STEPS))
+        if kind == "hidden layers":
+            n_similar = share * _or_auto(batch_size, size)
+            shuffle = _shuffle_of(similar, n_similar, _ENOUGH_SIMILAR, _MANY_TOGETHER)
+        if isinstance(batch_size, str):
+            n_epochs = _number_of_epochs_of_many_classes(n_samples, size, most_epochs)
+    return Batches(
+        _or_auto(batch_size, size),
+        _or_auto(max_iter, n_epochs),
+        few_similar,
+        shuffle,
+        to_split,
+    )
+
+
+def _size_of_random_batch(n_samples, by_distance):
+    """Samples of a minibatch of few classes, or where similarity goes by distances."""
+    if by_distance:
+        return min(max(n_samples // 5, 32), _LARGEST_BY_DISTANCE)
+    return min(max(n_samples // 20, 32), _LARGEST_BATCH)
+
+
+def _enough_samples(share, most):
+    """Samples of a minibatch of many classes: at least 256, and at most so many."""
+    if share * most <= _ENOUGH_SIMILAR:
+        return most
+    return max(math.ceil(_ENOUGH_SIMILAR / share), _LARGEST_BATCH)
+
+
+def _number_of_epochs(n_samples, batch_size):
+    """Epochs of training: as many as make enough steps, but not too many."""
+    return min(math.ceil(_ENOUGH_STEPS * batch_size / n_samples), _MOST_EPOCHS)
+
+
+def _number_of_epochs_of_many_classes(n_samples, batch_size, most_epochs):
+    """Epochs over minibatches of many classes.
+
+    Of many samples there are no more than of smaller minibatches, which cost as much for
+    each sample. Of few samples there are more, so that steps do not become too few.
+    """
+    n_epochs = _number_of_epochs(n_samples, _LARGEST_BATCH)
+    fewest = math.ceil(_FEWEST_STEPS * batch_size / n_samples)
+    return max(n_epochs, min(fewest, most_epochs))
+
+
+def _shuffle_of(similar, n_similar, n_enough, n_together):
+    """What puts samples into a random order, of which minibatches or held-out rows are cut.
+
+    Parameters
+    ----------
+    similar : SimilarRows or None
+        Who is similar to whom; None if that is not known.
+
+    n_similar : float
+        Samples in a random minibatch that are similar to one of it.
+
+    n_enough : float
+        So many of them need no bringing together.
+
+    n_together : int
+        Similar samples that otherwise follow each other, if the affinity tells groups.
+
+    Returns
+    -------
+    shuffle : callable
+        ``shuffle(samples, rng)``, the samples in another order.
+    """
+    if n_similar < n_enough and similar.has_groups:
+        return partial(similar.shuffle, n_together=n_together)
+    return _shuffled
 
 
 def _has_cuda():

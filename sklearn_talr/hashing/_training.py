@@ -82,7 +82,8 @@ def fit_by_gradient(hasher, loss, data, is_chunk=False):
     # Samples to train on, and those that are held out.
     samples, held_out = np.arange(data.X.shape[0]), None
     if settings.n_held_out:
-        samples, held_out = split_samples(data, settings.n_held_out, settings.shuffle, rng)
+        shuffle = settings.shuffle_to_split
+        samples, held_out = split_samples(data, settings.n_held_out, shuffle, rng)
     # Where training goes on from. All chunks have the mean and unit of the first.
     before, state = {}, {}
     if n_done and (is_chunk or hasher.warm_start):
@@ -123,7 +124,8 @@ def fit_by_gradient(hasher, loss, data, is_chunk=False):
             n_scored = min(max(len(samples) // _SHARE_SCORED, _ENOUGH), _MOST_SCORED)
         rows = np.unique(np.linspace(0, len(samples) - 1, n_scored, dtype=int))
         if settings.few_similar:
-            rows = settings.shuffle(samples, np.random.RandomState(0))[:_MOST_SCORED]
+            order = settings.shuffle_to_split(samples, np.random.RandomState(0))
+            rows = order[:_MOST_SCORED]
         try:
             affinity.check_contrast(targets[rows], data.levels)
             score = Score(

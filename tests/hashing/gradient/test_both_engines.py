@@ -109,6 +109,14 @@ def two_views():
     return way.fit(X[:, :5], labels, X_query=X[:, 5:], y_query=labels)
 
 
+def many_classes():
+    """Rows of 17 classes, three rows of each come into a minibatch."""
+    labels = np.arange(50) // 3
+    rows = X[labels] + 0.5 * X
+    how = {"hidden_layer_sizes": (6,), "dropout": 0.0, "batch_size": 16, "loss": "nDCG"}
+    return small(**how).fit(rows, labels)
+
+
 FITS = {
     "linear": lambda: small(max_iter=3).fit(X, TARGETS["labels"][1]),
     "nested, hidden layers": lambda: small(
@@ -117,6 +125,7 @@ FITS = {
     "early descent": lambda: small(early_descent=True, validation_fraction=0.4).fit(
         X, TARGETS["labels"][1]
     ),
+    "many classes, drawn together": many_classes,
     "two views": two_views,
     "shared function": lambda: CrossViewHasher(
         8, teacher=None, shared=True, max_iter=3, random_state=0

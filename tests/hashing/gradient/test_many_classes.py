@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 
 from sklearn_talr import ClassProbabilities, CrossViewHasher, TALRHasher
 from sklearn_talr.affinity import LabelAffinity, ThresholdAffinity
-from sklearn_talr.hashing._settings import check_data, settings_of
+from sklearn_talr.hashing._settings import check_data, plan_batches, settings_of
 from sklearn_talr.hashing._training import split_samples
 from sklearn_talr.losses import DPSHLoss
 from sklearn_talr.losses._tie_aware import loss_of
@@ -95,6 +95,38 @@ class TestBatches:
         assert settings.batch_size == 32  # with three of each digit
         assert not settings.few_similar
 
+    def test_of_hidden_layers_are_as_large_as_leaves_enough_steps(self, many):
+        X, labels, _ = many
+        settings = settings_for(TALRHasher(hidden_layer_sizes=8), X, labels)
+        assert settings.batch_size == 300
+        assert settings.max_iter * len(X) / settings.batch_size == 600  # steps
+        few_epochs = TALRHasher(hidden_layer_sizes=8, max_iter=10)
+        assert settings_for(few_epochs, X, labels).batch_size == 256
+
+    def test_of_hidden_layers_keep_eight_of_a_class_together(self):
+        labels = np.repeat(np.arange(20), 25)
+        X = np.random.default_rng(0).normal(size=(len(labels), 3))
+        hasher = TALRHasher(hidden_layer_sizes=4, batch_size=100)
+        settings = settings_for(hasher, X, labels)
+        order = settings.shuffle(np.arange(len(labels)), np.random.RandomState(0))
+        np.testing.assert_array_equal(np.sort(order), np.arange(len(labels)))
+        ends = np.flatnonzero(np.diff(labels[order])) + 1
+        sizes = np.diff(np.concatenate([[0], ends, [len(labels)]]))
+        assert np.all((sizes % 8 == 0) | (sizes % 8 == 1))  # 25 are 8, 8, 8 and 1
+        settings = settings_for(hasher.set_params(batch_size=250), X, labels)
+        order = settings.shuffle(np.arange(len(labels)), np.random.RandomState(0))
+        assert np.mean(labels[order][1:] == labels[order][:-1]) < 0.1  # ten are there
+
+    def test_of_chunks_stay_small(self, many):
+        """A chunk is one epoch, and large batches would leave it few steps."""
+        X, labels, _ = many
+        hasher = TALRHasher(hidden_layer_sizes=8)
+        loss = loss_of(hasher.loss)
+        data = check_data(hasher, loss, X, labels % 40)
+        assert settings_of(hasher, loss, data, is_chunk=True).batch_size == 256
+        data = check_data(hasher, loss, X, labels % 25)
+        assert settings_of(hasher, loss, data, is_chunk=True).batch_size == 60
+
     def test_hold_similar_samples(self, many):
         n_similar = []
 
@@ -122,6 +154,60 @@ class TestBatches:
             for rows in np.array_split(np.arange(len(X)), 3):
                 hasher.partial_fit(X[rows], labels[rows])
         assert hasher.score(new, labels) > 20 * (N_ROWS - 1) / (len(labels) - 1)
+
+
+class Similar:
+    """Samples with a mean share of similar ones, which can be drawn together."""
+
+    has_groups = True
+
+    def __init__(self, share):
+        self.share = share
+
+    def shuffle(self, samples, rng, n_together):
+        return samples
+
+
+def planned(n_samples, share, kind="hidden layers", by_distance=False, **given):
+    given = {"batch_size": "auto", "max_iter": "auto"} | given
+    similar = Similar(share)
+    return plan_batches(
+        **given, n_samples=n_samples, by_distance=by_distance, kind=kind, similar=similar
+    )
+
+
+class TestPlan:
+    @pytest.mark.parametrize("kind", ["linear", "hidden layers", "module"])
+    @pytest.mark.parametrize("n_samples", [40, 300, 1000, 5000, 20_000, 1_000_000])
+    @pytest.mark.parametrize("share", [0.0, 1e-4, 0.01, 0.024, 0.06])
+    def test_of_many_classes(self, kind, n_samples, share):
+        plan = planned(n_samples, share, kind)
+        assert 32 <= plan.batch_size <= (1024 if kind == "hidden layers" else 256)
+        n_rows = n_samples * plan.max_iter
+        assert n_rows < 8000 * 256 + 150 * n_samples
+        is_long = kind == "hidden layers" and n_samples < 20_000
+        assert plan.max_iter <= (150 if is_long else 100)
+        # Larger batches leave 600 steps, and hold ten similar samples if they may.
+        assert n_rows // plan.batch_size >= 600 or plan.batch_size <= 256
+        if kind == "hidden layers" and n_samples >= 5000 and 256 < plan.batch_size < 1024:
+            assert 10 <= plan.batch_size * share < 10.1
+        is_random = plan.shuffle == planned(n_samples, 0.5).shuffle
+        if kind == "hidden layers":
+            assert is_random == (plan.batch_size * share >= 10)
+        else:
+            assert is_random != plan.few_similar
+
+    @pytest.mark.parametrize("n_samples", [40, 500, 1800, 5000, 200_000])
+    @pytest.mark.parametrize("by_distance", [False, True])
+    def test_of_few_classes_knows_no_kind(self, n_samples, by_distance):
+        kinds = "linear", "hidden layers", "module"
+        plans = [planned(n_samples, 0.1, kind, by_distance) for kind in kinds]
+        assert plans[0] == plans[1] == plans[2]
+        assert plans[0].max_iter <= 100
+
+    def test_takes_what_is_given(self):
+        plan = planned(5000, 0.01, batch_size=64, max_iter=7)
+        assert (plan.batch_size, plan.max_iter) == (64, 7)
 
 
 class TestWarnings:
