@@ -38,14 +38,15 @@ if TYPE_CHECKING:  # what editors and type checkers read; below, names come when
 __version__ = "0.1.0.dev0"
 
 # Names are imported on first use, so that ``import sklearn_talr.metrics`` does not pay for
-# torch. The folders are offered under their own names.
+# torch. Rooms are offered under their own names, but for `features`, which serves others.
 _HOMES = {"PrecomputedAffinity": "affinity", "RankingSVC": "svm"}
 _HOMES |= {"make_retrieval_scorer": "metrics"}
 _HOMES |= {"show_versions": "__main__", "warm_up": "_warm_up"}
 _HOMES |= dict.fromkeys(["HammingNeighbors", "HashedNeighbors"], "neighbors")
 _HOMES |= dict.fromkeys(["AdditiveHasher", "ITQHasher", "LSHHasher"], "hashing")
 _HOMES |= dict.fromkeys(["ClassProbabilities", "CrossViewHasher", "TALRHasher"], "hashing")
-_HOMES |= {each.name: each.name for each in iter_modules(__path__) if each.name[0] != "_"}
+_ROOMS = {module.name for module in iter_modules(__path__) if module.name[0] != "_"}
+_HOMES |= {room: room for room in _ROOMS - {"features"}}
 
 __all__ = sorted(_HOMES)
 

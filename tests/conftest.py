@@ -117,4 +117,4 @@ def dispatching(monkeypatch):
 def engine(request, monkeypatch):
     """Both engines of training in turn, also where the host would do."""
     if not request.param:
-        monkeypatch.setattr("sklearn_talr.hashing._settings._ON_HOST", ())
+        monkeypatch.setattr("sklearn_talr.hashing.training._plan.LOSSES_ON_HOST", ())

@@ -12,8 +12,9 @@ from sklearn_talr.hashing import (
     LSHHasher,
     TALRHasher,
 )
-from sklearn_talr.hashing._settings import TrainingData, _shuffled
-from sklearn_talr.hashing._training import split_samples
+from sklearn_talr.hashing.training._data import TrainingData
+from sklearn_talr.hashing.training._plan import _shuffled
+from sklearn_talr.hashing.training._start import split_samples
 from sklearn_talr.histogram import hamming_histogram
 from sklearn_talr.losses import (
     AveragePrecisionLoss,
@@ -90,7 +91,7 @@ def small(**params):
 def split_labels(y, n_held_out, seed=0):
     """Rows to train on, and rows held out: the first thing drawn by a fit to labels."""
     affinity = LabelAffinity()
-    data = TrainingData(None, y, affinity, affinity.levels_, {})
+    data = TrainingData(None, y, affinity, affinity.levels_)
     return split_samples(data, n_held_out, _shuffled, np.random.RandomState(seed))
 
 

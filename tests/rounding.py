@@ -9,7 +9,8 @@ import functools
 
 import numpy as np
 
-from sklearn_talr.hashing import _towers, _training
+from sklearn_talr.hashing import _towers
+from sklearn_talr.hashing.training import _fit
 
 
 def pytest_addoption(parser):
@@ -19,20 +20,20 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     seed = config.getoption("--rounding")
     if seed is not None:
-        _training.minimize = _towers.minimize = with_errors(_training.minimize, seed)
+        _fit.train = _towers.train = with_errors(_fit.train, seed)
 
 
-def with_errors(minimize, seed):
+def with_errors(train, seed):
     """A training whose engine starts with errors, the same in every fit."""
 
-    @functools.wraps(minimize)
-    def minimize_with_errors(engine, *args, **kwargs):
+    @functools.wraps(train)
+    def train_with_errors(engine, *args, **kwargs):
         rng, weights = np.random.default_rng(seed), engine.weights()
         for each in weights.values() if isinstance(weights, dict) else weights:
             each = each if isinstance(each, np.ndarray) else each.numpy()  # the same memory
             if each.dtype.kind == "f":
                 each *= 1 + 1e-6 * rng.standard_normal(each.shape).astype(np.float32)
         engine.restore(weights)
-        return minimize(engine, *args, **kwargs)
+        return train(engine, *args, **kwargs)
 
-    return minimize_with_errors
+    return train_with_errors

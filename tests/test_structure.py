@@ -21,16 +21,25 @@ ALLOWED = {
     "metrics": {"affinity", "codes", "histogram", "inference", "measures"},
     "inference": set(),
     "runs": {"inference", "measures", "metrics"},
+    "features": {"affinity"},
     "losses": {"affinity", "measures"},
-    "kernel_ridge": {"affinity"},
-    "hashing": {"affinity", "codes", "kernel_ridge", "losses", "measures", "metrics"},
+    "kernel_ridge": {"affinity", "features"},
+    "hashing": {
+        "affinity",
+        "codes",
+        "features",
+        "kernel_ridge",
+        "losses",
+        "measures",
+        "metrics",
+    },
     "svm": {"measures"},
-    "baselines": {"affinity", "hashing", "measures", "svm"},
+    "baselines": {"affinity", "features", "hashing", "measures", "svm"},
     "neighbors": {"affinity", "codes", "histogram", "inference", "measures"},
     "export": {"codes", "hashing"},
     "dask": {"affinity", "codes", "histogram"},
 }
-LEARN = {"losses", "kernel_ridge", "hashing", "svm", "baselines"}
+LEARN = {"features", "losses", "kernel_ridge", "hashing", "svm", "baselines"}
 JUDGE = {"histogram", "measures", "metrics", "inference", "runs"}
 
 

@@ -19,8 +19,9 @@ from sklearn_talr import TALRHasher, _threads
 from sklearn_talr._loops._compile import compiled
 from sklearn_talr._threads import one_thread
 from sklearn_talr.baselines import MACHasher
-from sklearn_talr.hashing import ITQHasher, _base, _training
-from sklearn_talr.hashing._host_engine import HostEngine
+from sklearn_talr.hashing import ITQHasher, _base
+from sklearn_talr.hashing.training import _start
+from sklearn_talr.hashing.training._host import HostEngine
 
 
 @pytest.fixture(autouse=True)
@@ -236,7 +237,7 @@ class TestTraining:
 
             return record
 
-        monkeypatch.setattr(_training, "start_weights", recorded(_training.start_weights))
+        monkeypatch.setattr(_start, "start_weights", recorded(_start.start_weights))
         monkeypatch.setattr(HostEngine, "step", recorded(HostEngine.step))
         monkeypatch.setattr(MACHasher, "_fit_pairs", recorded(MACHasher._fit_pairs))
         TALRHasher(8, batch_size=150, max_iter=1, random_state=0).fit(*few_digits)

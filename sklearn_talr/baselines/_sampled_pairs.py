@@ -15,7 +15,8 @@ from .._threads import one_thread
 from .._types import Affinity, Any, Count, Rows, Seed, Self
 from ..affinity import fit_affinity
 from ..affinity._base import places_of
-from ..hashing._base import BaseHasher, all_rows_equal, check_features, mean_and_unit
+from ..features._scaling import all_rows_equal, mean_and_unit
+from ..hashing._base import BaseHasher, check_features
 
 
 @parameters

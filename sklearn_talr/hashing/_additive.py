@@ -23,7 +23,8 @@ from .._threads import map_in_threads, one_thread
 from .._types import Any, ArrayLike, Count, Literal, NDArray, Rows, Seed, Self
 from ..codes import PackedCodes, weighted_scores
 from ..codes._packed import as_packed
-from ._base import BaseHasher, Layers, check_features, without_far_rows
+from ..features._scaling import without_far_rows
+from ._base import BaseHasher, Layers, check_features
 from ._words import TangentFrame, scaled
 from ._words_fit import (
     WORD_ITERATIONS,

@@ -7,8 +7,6 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import gen_batches
-from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import NUMPY, Space, as_numpy, enter
@@ -16,17 +14,14 @@ from .._compat import CallbackSupportMixin
 from .._state import held, validate_aside, validate_seen
 from .._threads import map_in_threads, one_thread, slices
 from .._types import Any, Callable, NDArray, Rows
-from ..affinity._similar_rows import in_units, most_rows, units_of_features
 from ..codes import PackedCodes
 from ..codes._factors import Terms
 from ..codes._scores import saturate
+from ..features._scaling import all_rows_equal
 from ..metrics import make_retrieval_scorer
 
 _LARGEST = 1e37  # float32 ends at 3e38
 _BYTES_PER_BLOCK = 2**22  # of the activations of a block, in NumPy
-_CELLS_PER_BLOCK = 2**22  # of rows that are centered
-_FAR, _MOST_FAR = 10, 0.01  # times the median distance to the mean; share of the rows
-_LEAST_VARIANCE = 1e-30  # below it, and above its inverse, float32 loses digits
 _LARGEST_ID = 2**24  # up to which float32 has all integers
 
 
@@ -474,100 +469,3 @@ def feed_forward(X, coefs, intercepts, xp=np):
             X = np.maximum(X, 0, out=X) if xp is np else xp.clip(X, 0, None)
         X = X @ coef + intercept
     return X
-
-
-def mean_and_unit(X):
-    """Mean of the rows, and the root mean square norm of the rows minus their mean.
-
-    Few rows that are far from all others do not count, if they are dense and in NumPy.
-    """
-    if sp.issparse(X):
-        mean, variance = mean_variance_axis(X, axis=0)
-        if not _LEAST_VARIANCE < variance.max() < 1 / _LEAST_VARIANCE:
-            mean, variance = mean_variance_axis(X.astype(np.float64), axis=0)
-        return mean.astype(np.float64), float(np.sqrt(variance.sum(dtype=np.float64)))
-    if not isinstance(X, np.ndarray):
-        # A torch tensor stays on its device.
-        mean = sum(X[rows].double().sum(0) for rows in row_blocks(X)) / len(X)
-        squares = sum((X[rows] - mean).square().sum() for rows in row_blocks(X))
-        return mean.cpu().numpy(), float((squares / len(X)).sqrt())
-    X = without_far_rows(X)
-    mean = X.mean(axis=0, dtype=np.float64)
-    blocks = (X[rows] - mean for rows in row_blocks(X))
-    total = sum(np.einsum("ij,ij->", block, block) for block in blocks)
-    return mean, float(np.sqrt(total / len(X)))
-
-
-def without_far_rows(X):
-    """Dense rows, but for few so far away that they move the mean, such as one of -9999."""
-    mean = X.mean(axis=0, dtype=np.float64)
-    distances = np.concatenate(
-        [np.linalg.norm(X[rows] - mean, axis=1) for rows in row_blocks(X)]
-    )
-    typical = np.median(distances)
-    is_far = distances > _FAR * typical
-    moves = distances[is_far].sum() > typical * len(X) / 2
-    are_few = is_far.sum() <= max(1, _MOST_FAR * len(X))
-    return X[~is_far] if moves and are_few else X
-
-
-def mean_and_units(X, samples, similar):
-    """Mean of the rows, and units in which their mean square length is about 1.
-
-    Parameters
-    ----------
-    X : {ndarray, CSR, tensor} of shape (n_samples, n_features)
-        Features.
-
-    samples : ndarray of int
-        Rows that may be looked at.
-
-    similar : SimilarRows or None
-        Who is similar to whom, which tells the units; None: all columns have the same.
-
-    Returns
-    -------
-    mean : ndarray of shape (n_features,)
-        Mean of all rows.
-
-    unit : float or ndarray of shape (n_features,) or (n_features, n_features)
-        What rows are divided by, or the matrix that they are multiplied by.
-    """
-    mean, unit = mean_and_unit(X)
-    units = None if similar is None else units_of_features(X, samples, similar)
-    if units is None:
-        return mean, unit
-    _, length = mean_and_unit(in_units(as_numpy(X[samples[: most_rows(X)]]), units))
-    return mean, units * length if units.ndim == 1 else units / length
-
-
-def weights_in_units(coef, unit):
-    """Weights of rows in units that give what weights of the rows themselves give."""
-    if np.ndim(unit) == 2:
-        return np.linalg.solve(unit, coef)
-    return coef * np.asarray(unit)[..., None]
-
-
-def weights_of_features(coef, unit):
-    """Weights of the rows themselves that give what weights of rows in units give."""
-    if np.ndim(unit) == 2:
-        return unit @ coef
-    return coef / np.asarray(unit)[..., None]
-
-
-def all_rows_equal(X):
-    """Whether no two rows differ."""
-    if sp.issparse(X):
-        return (X.max(axis=0) != X.min(axis=0)).nnz == 0
-    return all(bool((X[rows] == X[0]).all()) for rows in row_blocks(X))
-
-
-def centered(X):
-    """Return the rows minus their mean in float64, and the mean."""
-    mean = X.mean(axis=0, dtype=np.float64)
-    return X - mean, mean
-
-
-def row_blocks(X):
-    """Slices of consecutive rows that bound the memory of a float64 copy."""
-    return gen_batches(X.shape[0], max(1, _CELLS_PER_BLOCK // X.shape[1]))

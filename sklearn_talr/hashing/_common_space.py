@@ -16,9 +16,10 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils.extmath import randomized_svd
 
-from ..affinity._similar_rows import units_of_features
+from ..features._scaling import mean_and_unit
+from ..features._similar_rows import units_of_features
 from ..kernel_ridge._model import LeftOutRegression
-from ._base import BaseHasher, errors_told, mean_and_unit
+from ._base import BaseHasher, errors_told
 from ._class_probabilities import ClassProbabilities
 
 _N_FACTORS = 256  # the more, the better weighted queries follow fine grades

@@ -13,8 +13,9 @@ from ..measures import Measure
 from ..metrics import make_retrieval_scorer
 from ._base import BaseHasher
 from ._linear import PROJECTIONS
-from ._settings import check_chunk, check_data
-from ._training import fit_by_gradient, of_torch
+from .training._data import check_chunk, check_data
+from .training._fit import fit_by_gradient
+from .training._start import of_torch
 
 _AUTO, _ABOVE_0 = StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")
 
@@ -442,7 +443,16 @@ class TALRHasher(GradientHasher):
         best validation score or the last completed epoch; short of one, all is as it was.
         """
         loss = loss_of(self.loss)
-        data = check_data(self, loss, X, y, X_val, y_val, groups, groups_val)
+        data = check_data(
+            self,
+            loss,
+            X,
+            y,
+            groups=groups,
+            X_val=X_val,
+            y_val=y_val,
+            groups_val=groups_val,
+        )
         return replace_fitted(self, fit_by_gradient(self, loss, data))
 
     @available_if(_trains_on_chunks)
@@ -489,7 +499,7 @@ class TALRHasher(GradientHasher):
             the loss needs classes.
         """
         loss = loss_of(self.loss)
-        data = check_chunk(self, X, y, levels, groups)
+        data = check_chunk(self, X, y, levels, groups=groups)
         return replace_fitted(self, fit_by_gradient(self, loss, data, is_chunk=True))
 
     def score(self, X: Rows, y: Any = None) -> float:

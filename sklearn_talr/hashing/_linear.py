@@ -14,15 +14,8 @@ from .._progress import Progress
 from .._state import replace_fitted
 from .._threads import one_thread
 from .._types import Any, Rows, Seed, Self
-from ._base import (
-    BaseHasher,
-    centered,
-    check_features,
-    feed_forward,
-    mean_and_unit,
-    weights_in_units,
-    without_far_rows,
-)
+from ..features._scaling import centered, mean_and_unit, without_far_rows
+from ._base import BaseHasher, check_features, feed_forward
 
 _ITQ_ITERATIONS = 50  # as in the paper
 _MOST_DENSE_CELLS = 2**24  # of a sparse matrix that is made dense as a whole
@@ -268,10 +261,11 @@ def start_weights(features, samples, layer_sizes, n_bits, init, rng):
     if is_large and sp.issparse(features.X) and not layer_sizes:
         # Sparse rows stay sparse.
         X = features.X[samples]
-        projection = centered_projection(X, features.mean, init, n_bits, rng)
-        projected = X @ projection - features.mean @ projection
+        mean = features.scaling.mean
+        projection = centered_projection(X, mean, init, n_bits, rng)
+        projected = X @ projection - mean @ projection
         scale = np.sqrt(np.mean(projected**2)) or 1.0
-        coef = weights_in_units(projection, features.unit) / scale
+        coef = features.scaling.unfold(projection) / scale
         return [coef], [-projected.mean(axis=0) / scale]
     samples = drawn_rows(samples, max(2, _MOST_CELLS // n_features), rng)
     layers = random_layers(n_features, layer_sizes, rng)

@@ -5,17 +5,18 @@ queries that are relevant to each other: its covariance between the views sums o
 pairs, in the place of rows that are partners. Of partners it is the ordinary analysis.
 """
 
+from dataclasses import replace
+from functools import partial
+
 import numpy as np
 from scipy.linalg import svd
 from sklearn import config_context
 from sklearn.utils.extmath import svd_flip
 
-from .._parameters import values_of_parameters
 from .._threads import one_thread
-from ..affinity._similar_rows import inverse_root
-from ..losses import Training
-from ._base import centered, mean_and_units
-from ._host_engine import HostEngine
+from ..features._scaling import Scaling, centered
+from ..features._similar_rows import inverse_root
+from ..losses import LossContext
 from ._linear import (
     drawn_rows,
     hidden_units,
@@ -25,16 +26,16 @@ from ._linear import (
     random_projection,
     with_last_layer,
 )
-from ._settings import resolve
-from ._training import Keeper, minimize, of_torch
+from .training._fit import choose_engine
+from .training._loop import train
+from .training._monitor import Monitor
+from .training._plan import TrainingParameters, resolve_plan
 
 _ITEMS_PER_QUERY = 4  # of a batch
 _MOST_ROWS = 5000  # of each view
 _MOST_CELLS = 2**25
 _MOST_FEATURES = 1024  # principal directions beyond which views are not correlated
 _LEAST_CORRELATION = 1e-6  # in relation to the largest
-# What hashers by gradients have, and those of two views do without.
-_WITHOUT = {"module": None, "nested": False, "solver": "auto", "learning_rate": "cosine"}
 
 
 def fit_towers(hasher, loss, views, is_shared, rng, progress):
@@ -68,58 +69,102 @@ def fit_towers(hasher, loss, views, is_shared, rng, progress):
     losses : list of float
         Mean loss of each epoch.
     """
-    X, X_query, pairs = views.X, views.X_query, views.pairs
-    # Settings of items and of queries, which differ in layers and decay.
-    params = values_of_parameters(hasher) | _WITHOUT
-    sizes = params["query_hidden_layer_sizes"]
-    of_query = params if sizes is None else params | {"hidden_layer_sizes": sizes}
-    both = resolve(params, loss, X, False), resolve(of_query, loss, X_query, False)
-    # Rows in standard units, which are common for a shared function.
-    units = [
-        mean_and_units(of_view, np.arange(of_view.shape[0]), similar)
-        for of_view, similar in zip((X, X_query), pairs.similar())
-    ]
-    if is_shared:
-        mean, unit = np.mean([units[0][0], units[1][0]], axis=0), units[0][1]
-        units = [(mean, unit)] * 2
-    # Training goes by the settings of queries.
-    settings = both[1]
-    settings.device, settings.on_host = both[0].device, both[0].on_host
-    Engine = HostEngine if settings.on_host else of_torch("TorchEngine")
-    features = [Engine.features(x, unit, settings) for x, unit in zip((X, X_query), units)]
-    with Engine.context(), config_context(), one_thread():
-        # The functions, from their first weights.
-        sizes = [of_view.layer_sizes for of_view in both]
-        how = pairs, is_shared, hasher.init, hasher.n_bits, rng
-        weights = _start_weights(features, sizes, *how)
-        functions = [
-            Engine.layers(*of_view, rows, of_settings, rng)
-            for of_view, rows, of_settings in zip(weights, features, both)
-        ]
-        item, query = functions[0], functions[-1]
-        how = settings.n_bits, settings.tanh_scale is not None, settings.device, rng
-        gains = pairs.affinity.gain_levels(pairs.levels)
-        training = Training(pairs.affinity, None, pairs.levels, gains, *how, {})
-        engine = Engine(
-            [query, item], features[::-1], loss, training, settings, pairs.level_index
+    pairs = views.pairs
+    item_plan, query_plan = _plan_towers(hasher, loss, views)
+    item_scaling, query_scaling = _scale_views(views, is_shared=is_shared)
+    engine_class = choose_engine(query_plan)
+    item_features = engine_class.features(views.X, item_scaling, query_plan)
+    query_features = engine_class.features(views.X_query, query_scaling, query_plan)
+    with engine_class.context(), config_context(), one_thread():
+        weights = _start_weights(
+            [item_features, query_features],
+            [item_plan.layer_sizes, query_plan.layer_sizes],
+            pairs,
+            is_shared=is_shared,
+            init=hasher.init,
+            n_bits=hasher.n_bits,
+            rng=rng,
         )
+        item = engine_class.layers(*weights[0], item_features, item_plan, rng)
+        query = item
+        if not is_shared:
+            query = engine_class.layers(*weights[1], query_features, query_plan, rng)
+        context = LossContext(
+            affinity=pairs.affinity,
+            targets=None,
+            levels=pairs.levels,
+            gain_levels=pairs.affinity.gain_levels(pairs.levels),
+            n_bits=query_plan.n_bits,
+            is_relaxed=query_plan.tanh_scale is not None,
+            device=query_plan.device,
+            rng=rng,
+            fitted_before={},
+        )
+        engine = engine_class(
+            [query, item],
+            [query_features, item_features],
+            loss,
+            context,
+            query_plan,
+            pairs.level_index,
+        )
+        monitor = Monitor()
+        train(
+            engine,
+            _queries_to_train(pairs),
+            query_plan,
+            rng=rng,
+            monitor=monitor,
+            progress=progress,
+            draw_views=partial(_draw_views, pairs=pairs, rng=rng),
+        )
+    return item.fitted(), query.fitted(), monitor.losses
 
-        def draw(queries):
-            """Queries of a batch, each with an item that is relevant, and random ones."""
-            n_random = min(_ITEMS_PER_QUERY * len(queries), pairs.n_items)
-            drawn = rng.choice(pairs.n_items, n_random, replace=False)
-            relevant = pairs.draw_relevant(queries, rng)
-            return queries, np.unique(np.concatenate([relevant, drawn]))
 
-        # Queries that have something relevant; with another one if that is but one.
-        queries = np.flatnonzero(pairs.has_relevant())
-        if len(queries) < 2:
-            queries = np.append(queries, np.setdiff1d([0, 1], queries)[:1])
-        losses = minimize(engine, queries, settings, rng, Keeper(), progress, draw)
-    return item.fitted(), query.fitted(), losses
+def _plan_towers(hasher, loss, views):
+    """Plans of items and of queries, which differ in layers and decay.
+
+    Training goes by the plan of queries, where the features of items are.
+    """
+    parameters = TrainingParameters.from_hasher(hasher, loss)
+    item_plan = resolve_plan(parameters, loss, views.X, by_distance=False)
+    if hasher.query_hidden_layer_sizes is not None:
+        parameters = replace(parameters, hidden_layer_sizes=hasher.query_hidden_layer_sizes)
+    query_plan = resolve_plan(parameters, loss, views.X_query, by_distance=False)
+    query_plan = replace(query_plan, device=item_plan.device, on_host=item_plan.on_host)
+    return item_plan, query_plan
 
 
-def _start_weights(features, layer_sizes, pairs, is_shared, init, n_bits, rng):
+def _scale_views(views, *, is_shared):
+    """Scalings of items and of queries, which are one for a shared function."""
+    similar_items, similar_queries = views.pairs.similar()
+    n_items = views.X.shape[0]
+    n_queries = views.X_query.shape[0]
+    of_items = Scaling.from_rows(views.X, np.arange(n_items), similar_items)
+    of_queries = Scaling.from_rows(views.X_query, np.arange(n_queries), similar_queries)
+    if is_shared:
+        mean = np.mean([of_items.mean, of_queries.mean], axis=0)
+        return Scaling(mean, of_items.unit), Scaling(mean, of_items.unit)
+    return of_items, of_queries
+
+
+def _queries_to_train(pairs):
+    """Queries that have something relevant; with another one if that is but one."""
+    queries = np.flatnonzero(pairs.has_relevant())
+    if len(queries) < 2:
+        queries = np.append(queries, np.setdiff1d([0, 1], queries)[:1])
+    return queries
+
+
+def _draw_views(queries, *, pairs, rng):
+    """Queries of a batch, each with an item that is relevant, and random ones."""
+    n_random = min(_ITEMS_PER_QUERY * len(queries), pairs.n_items)
+    drawn = rng.choice(pairs.n_items, n_random, replace=False)
+    relevant = pairs.draw_relevant(queries, rng)
+    return queries, np.unique(np.concatenate([relevant, drawn]))
+
+
+def _start_weights(features, layer_sizes, pairs, *, is_shared, init, n_bits, rng):
     """First weights of the items' and of the queries' function, or of one for both.
 
     Parameters

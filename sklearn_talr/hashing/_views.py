@@ -12,7 +12,7 @@ from .._compat import num_samples
 from ..affinity import JudgmentAffinity, SharedLabelAffinity, fit_affinity, resolve_affinity
 from ..affinity._base import places_of
 from ..affinity._groups import leave_out_groups
-from ..affinity._similar_rows import SimilarRows
+from ..features._similar_rows import SimilarRows
 from ._base import check_features, errors_told
 
 _PAIRS_PER_BLOCK = 2**22

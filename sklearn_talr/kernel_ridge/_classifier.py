@@ -33,7 +33,7 @@ from ..affinity._base import (
     targets_as_csr,
 )
 from ..affinity._labels import refuse_other_numbers
-from ..affinity._similar_rows import SimilarRows, units_of_features
+from ..features._similar_rows import SimilarRows, units_of_features
 from ._model import (
     KERNELS,
     fit_model,

@@ -14,7 +14,7 @@ from sklearn.metrics.pairwise import pairwise_distances, pairwise_kernels
 from .._compat import CallbackSupportMixin, with_callbacks
 from .._progress import Progress
 from .._threads import slices
-from ..affinity._similar_rows import in_units
+from ..features._similar_rows import in_units
 from ._ridge import ComponentRidge, ExactRidge, Gram
 from ._samples import distinct_samples
 

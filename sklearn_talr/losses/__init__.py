@@ -20,7 +20,7 @@ Loss values load PyTorch when they are called, and the functions when they are f
 from typing import TYPE_CHECKING
 
 from .._lazy import lazy_names
-from ._base import BaseLoss, Batch, Training
+from ._base import BaseLoss, Batch, LossContext
 from ._classes import CSQLoss, OrthoHashLoss
 from ._pairs import (
     ContrastiveLoss,
@@ -54,11 +54,11 @@ __all__ = [
     "DSHLoss",
     "DTSHLoss",
     "HashNetLoss",
+    "LossContext",
     "MutualInformationLoss",
     "NDCGLoss",
     "OrthoHashLoss",
     "TieAwareLoss",
-    "Training",
     "simplified_average_precision",
     "simplified_ndcg",
     "soft_average_precision",

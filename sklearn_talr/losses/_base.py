@@ -127,25 +127,25 @@ class BaseLoss(BaseEstimator):
             "function loss(query_bits, item_bits, affinity)."
         )
 
-    def check_training(self, training: "Training") -> None:
+    def check_context(self, context: "LossContext") -> None:
         """Raise ValueError unless the loss can be trained as `bind` says."""
         self._validate_params()
-        if self.needs_tanh and not training.is_relaxed:
+        if self.needs_tanh and not context.is_relaxed:
             raise ValueError(
                 f"{type(self).__name__} counts distances of relaxed bits in [-1, 1], which "
                 "tanh_scale=None leaves unbounded. Set tanh_scale to 'auto' or a number."
             )
         if self.takes_levels:
-            summable_grades(training.gain_levels)
+            summable_grades(context.gain_levels)
 
     def bind(
-        self, training: "Training"
+        self, context: "LossContext"
     ) -> tuple[Callable[["Batch"], Tensor], dict[str, Any]]:
         """Bind the loss to the training data of one fit.
 
         Parameters
         ----------
-        training : Training
+        context : LossContext
             Targets, affinity and levels; the number of bits, the device, the generator.
 
         Returns
@@ -162,13 +162,13 @@ class BaseLoss(BaseEstimator):
             If a parameter is out of range, or bits are not relaxed by tanh, which are
             counted.
         """
-        self.check_training(training)
-        options = {"n_bits": training.n_bits}
+        self.check_context(context)
+        options = {"n_bits": context.n_bits}
         if self.takes_levels:
-            grades = np.asarray(training.gain_levels)
-            options["levels"] = to_device(grades, training.device)
+            grades = np.asarray(context.gain_levels)
+            options["levels"] = to_device(grades, context.device)
         # In the last place, -1, is the affinity of pairs of which nothing is known.
-        values = to_device(np.append(training.levels, -1), training.device)
+        values = to_device(np.append(context.levels, -1), context.device)
 
         def step(batch):
             affinity, bits = batch.level_index(), batch.bits
@@ -201,12 +201,12 @@ class _FunctionLoss(BaseLoss):
         between = getattr(self.function, "between", self.function)
         return between(query_bits, item_bits, affinity)
 
-    def bind(self, training):
+    def bind(self, context):
         bind = getattr(self.function, "bind", super().bind)
-        return bind(training)
+        return bind(context)
 
 
-class Training(NamedTuple):
+class LossContext(NamedTuple):
     """Training data of one fit, to which a loss is bound.
 
     Parameters
@@ -235,7 +235,7 @@ class Training(NamedTuple):
     rng : RandomState
         Generator of the fit, from which a loss may draw.
 
-    earlier : dict
+    fitted_before : dict
         Fitted attributes that a warm start goes on from; empty without.
     """
 
@@ -247,7 +247,7 @@ class Training(NamedTuple):
     is_relaxed: bool
     device: object
     rng: np.random.RandomState
-    earlier: dict
+    fitted_before: dict
 
     def tensor(self, array: Array) -> Tensor:
         """Bring an array to the device, floats as float32."""

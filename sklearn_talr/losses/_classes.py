@@ -9,7 +9,7 @@ from scipy.linalg import hadamard
 from .._compat import Interval
 from .._parameters import parameters
 from .._types import Any, Callable, Tensor
-from ._base import BaseLoss, Training
+from ._base import BaseLoss, LossContext
 
 # The best of this many sets of random codes is taken. If there are many classes, fewer sets
 # are drawn and only the first classes are compared: time is linear in their number.
@@ -22,12 +22,12 @@ class _ClassLoss(BaseLoss):
 
     needs_classes = True
 
-    def bind(self, training: Training) -> tuple[Callable[..., Tensor], dict[str, Any]]:
+    def bind(self, context: LossContext) -> tuple[Callable[..., Tensor], dict[str, Any]]:
         """Draw a code for each class, unless a warm start has codes.
 
         Parameters
         ----------
-        training : Training
+        context : LossContext
             Targets, which are labels or label indicators, and the generator.
 
         Returns
@@ -45,19 +45,19 @@ class _ClassLoss(BaseLoss):
             views.
         """
         self._validate_params()
-        if training.targets is None:
+        if context.targets is None:
             self.between(None, None, None)  # raises
-        classes, memberships = class_memberships(training.affinity, training.targets)
-        codes = training.earlier.get("class_codes_")
+        classes, memberships = class_memberships(context.affinity, context.targets)
+        codes = context.fitted_before.get("class_codes_")
         if codes is None:
-            codes = draw_class_codes(len(classes), training.n_bits, training.rng)
-        elif not np.array_equal(training.earlier["classes_"], classes):
+            codes = draw_class_codes(len(classes), context.n_bits, context.rng)
+        elif not np.array_equal(context.fitted_before["classes_"], classes):
             raise ValueError(
                 "warm_start=True cannot change the classes. Call fit with "
                 "warm_start=False to start anew."
             )
         fitted = {"classes_": classes, "class_codes_": codes}
-        return self._step(training, memberships, codes), fitted
+        return self._step(context, memberships, codes), fitted
 
 
 @parameters
@@ -128,11 +128,11 @@ class CSQLoss(_ClassLoss):
         error = torch.log(torch.cosh(torch.tanh(scaled).abs() - 1)) * has_target
         return entropy + self.quantization_weight * error.sum() / n_targets
 
-    def _step(self, training, memberships, codes):
-        centers = training.tensor(majority_codes(memberships, codes, training.rng))
+    def _step(self, context, memberships, codes):
+        centers = context.tensor(majority_codes(memberships, codes, context.rng))
 
         def step(batch):
-            rows = training.tensor(batch.rows)
+            rows = context.tensor(batch.rows)
             return self(batch.scaled, batch.keep(centers[rows]))
 
         return step
@@ -221,11 +221,11 @@ class OrthoHashLoss(_ClassLoss):
         own_logs = (memberships * logits.log_softmax(1)).sum(1) / n_own.clamp(min=1)
         return -own_logs.sum() / (n_own > 0).sum().clamp(min=1)
 
-    def _step(self, training, memberships, codes):
-        of_codes = training.tensor(codes)
+    def _step(self, context, memberships, codes):
+        of_codes = context.tensor(codes)
 
         def step(batch):
-            of_rows = training.tensor(memberships[batch.rows].toarray())
+            of_rows = context.tensor(memberships[batch.rows].toarray())
             return self(batch.bits, batch.keep(of_codes), of_rows)
 
         return step

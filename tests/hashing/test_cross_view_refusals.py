@@ -12,7 +12,7 @@ from numpy.testing import assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_talr.affinity import LabelAffinity
-from sklearn_talr.hashing._host_engine import HostEngine
+from sklearn_talr.hashing.training._host import HostEngine
 from sklearn_talr.losses import DCMHLoss
 
 pytestmark = LONE_CLASSES

@@ -7,7 +7,7 @@ from sklearn.datasets import load_digits
 
 from sklearn_talr import TALRHasher
 from sklearn_talr.affinity import LabelAffinity
-from sklearn_talr.affinity._similar_rows import SimilarRows
+from sklearn_talr.features._similar_rows import SimilarRows
 from sklearn_talr.hashing import ClassProbabilities, CrossViewHasher
 
 X, Y = load_digits(return_X_y=True)

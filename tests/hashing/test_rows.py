@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from sklearn_talr.hashing import _base
-from sklearn_talr.hashing._base import all_rows_equal, centered, mean_and_unit
+from sklearn_talr.features import _scaling
+from sklearn_talr.features._scaling import all_rows_equal, centered, mean_and_unit
 
 KINDS = [np.asarray, sp.csr_array, sp.csr_matrix]
 
 
 @pytest.fixture(autouse=True)
 def several_blocks(monkeypatch):
-    monkeypatch.setattr(_base, "_CELLS_PER_BLOCK", 1000)
+    monkeypatch.setattr(_scaling, "_CELLS_PER_BLOCK", 1000)
 
 
 def test_mean_and_unit(few_digits):

@@ -20,10 +20,10 @@ from sklearn_talr.losses import (
     DSHLoss,
     DTSHLoss,
     HashNetLoss,
+    LossContext,
     MutualInformationLoss,
     NDCGLoss,
     OrthoHashLoss,
-    Training,
 )
 from sklearn_talr.losses._tie_aware import loss_of
 
@@ -186,9 +186,19 @@ class TestEveryLoss:
 
 def bound(loss, query=None, items=None, index=None, is_relaxed=True):
     """The loss of a step of two views, whose codes have eight bits."""
-    levels, device = np.array([0, 2, 3]), torch.device("cpu")
-    how = 8, is_relaxed, device, np.random.RandomState(0), {}
-    step, _ = loss_of(loss).bind(Training(None, None, levels, levels, *how))
+    levels = np.array([0, 2, 3])
+    context = LossContext(
+        affinity=None,
+        targets=None,
+        levels=levels,
+        gain_levels=levels,
+        n_bits=8,
+        is_relaxed=is_relaxed,
+        device=torch.device("cpu"),
+        rng=np.random.RandomState(0),
+        fitted_before={},
+    )
+    step, _ = loss_of(loss).bind(context)
     return step(Batch((query, items), lambda: index.to(torch.int16), None, None, None))
 
 

@@ -8,7 +8,7 @@ import torch
 from numpy.random import RandomState
 
 from sklearn_talr.affinity import SharedLabelAffinity
-from sklearn_talr.losses import Batch, CSQLoss, OrthoHashLoss, Training
+from sklearn_talr.losses import Batch, CSQLoss, LossContext, OrthoHashLoss
 from sklearn_talr.losses._classes import majority_codes
 
 N, N_CLASSES, N_BITS = 7, 4, 6
@@ -99,21 +99,28 @@ def test_a_step_sees_the_bits_that_it_keeps(batch, n_kept):
     """Of the activations and of the codes, and of the scale of tanh."""
     _, codes, memberships = batch
     earlier = {"classes_": np.arange(N_CLASSES), "class_codes_": codes}
-    training = Training(
-        *(SharedLabelAffinity(), memberships.astype(int), None, None, N_BITS, True),
-        *(torch.device("cpu"), RandomState(0), earlier),
+    context = LossContext(
+        affinity=SharedLabelAffinity(),
+        targets=memberships.astype(int),
+        levels=None,
+        gain_levels=None,
+        n_bits=N_BITS,
+        is_relaxed=True,
+        device=torch.device("cpu"),
+        rng=RandomState(0),
+        fitted_before=earlier,
     )
     bits = np.random.default_rng(1).choice(N_BITS, n_kept, replace=False)
     kept = None if n_kept == N_BITS else torch.from_numpy(bits)
     bits = np.arange(N_BITS) if kept is None else bits
     activations = torch.randn(4, n_kept, generator=torch.Generator().manual_seed(0))
     samples, u = np.array([5, 2, 1, 6]), activations.numpy()
-    step, fitted = ORTHO.bind(training)
+    step, fitted = ORTHO.bind(context)
     assert fitted["class_codes_"] is codes
     found = step(Batch(activations, None, samples, kept, None)).item()
     expected = orthogonal_by_definition(u, codes[:, bits], memberships[samples])
     assert found == pytest.approx(expected, rel=1e-5)
-    step, _ = CSQ.bind(training._replace(rng=RandomState(0)))
+    step, _ = CSQ.bind(context._replace(rng=RandomState(0)))
     found = step(Batch(activations, None, samples, kept, 3.0)).item()
     aims = majority_codes(memberships, codes, RandomState(0))[samples][:, bits]
     assert found == pytest.approx(central_by_definition(3 * u, aims, 0.3), rel=1e-5)

@@ -75,8 +75,8 @@ given = [
     losses.MutualInformationLoss(),
     losses.OrthoHashLoss(margin=0.2),
 ]
-of_others: tuple[type[losses.BaseLoss], type[losses.Training], type[losses.Batch]]
-of_others = losses.BaseLoss, losses.Training, losses.Batch
+of_others: tuple[type[losses.BaseLoss], type[losses.LossContext], type[losses.Batch]]
+of_others = losses.BaseLoss, losses.LossContext, losses.Batch
 
 # Losses as functions
 relaxed = torch.tanh(torch.tensor(talr.decision_function(queries)))

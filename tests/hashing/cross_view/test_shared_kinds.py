@@ -9,9 +9,11 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
 from sklearn_talr.affinity import LabelAffinity
+from sklearn_talr.features._scaling import Scaling
 from sklearn_talr.hashing import CrossViewHasher
-from sklearn_talr.hashing._host_engine import Features, HostEngine, LayersInTraining
-from sklearn_talr.losses import Training
+from sklearn_talr.hashing.training._host import Features, HostEngine, LayersInTraining
+from sklearn_talr.hashing.training._plan import Dropout
+from sklearn_talr.losses import LossContext
 from sklearn_talr.losses._tie_aware import loss_of
 
 N_SAMPLES, N_FEATURES, N_BITS = 120, 300, 6
@@ -25,22 +27,32 @@ KINDS = {"few": sp.csr_array(FEW), "more": sp.csr_array(MORE), "dense": FEW}
 
 def engine_of(views, solver, sizes):
     """An engine of a shared function in units of its own, at fixed weights."""
-    settings = SimpleNamespace(dropout=(0.0, 0.0), weight_decay=0.1, solver=solver)
+    plan = SimpleNamespace(dropout=Dropout(0.0, 0.0), weight_decay=0.1, solver=solver)
     rng = np.random.RandomState(0)
     widths = [N_FEATURES, *sizes, N_BITS]
     coefs = [rng.normal(size=shape) / shape[0] ** 0.5 for shape in pairwise(widths)]
     intercepts = [rng.normal(size=width) / 9 for width in widths[1:]]
-    mean, unit = FEW.mean(axis=0), 0.5 + rng.random_sample(N_FEATURES)
-    features = [Features(view, mean, unit) for view in views]
-    function = LayersInTraining(coefs, intercepts, features[0], settings, rng)
+    scaling = Scaling(FEW.mean(axis=0), 0.5 + rng.random_sample(N_FEATURES))
+    features = [Features(view, scaling) for view in views]
+    function = LayersInTraining(coefs, intercepts, features[0], plan, rng)
     levels = np.array([0, 1])
-    training = Training(LabelAffinity(), None, levels, levels, N_BITS, True, "cpu", rng, {})
+    context = LossContext(
+        affinity=LabelAffinity(),
+        targets=None,
+        levels=levels,
+        gain_levels=levels,
+        n_bits=N_BITS,
+        is_relaxed=True,
+        device="cpu",
+        rng=rng,
+        fitted_before={},
+    )
 
     def level_index(queries, items):
         return np.equal.outer(Y[queries], Y[items]).astype(int)
 
     both = [function, function], features[::-1]
-    return HostEngine(*both, loss_of("AP"), training, settings, level_index)
+    return HostEngine(*both, loss_of("AP"), context, plan, level_index)
 
 
 def steps_of(engine, kept):

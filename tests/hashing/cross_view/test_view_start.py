@@ -6,10 +6,12 @@ import scipy.sparse as sp
 from scipy.linalg import eigh, subspace_angles
 from sklearn.cross_decomposition import CCA
 
-from sklearn_talr.affinity import JudgmentAffinity, _similar_rows
+from sklearn_talr.affinity import JudgmentAffinity
+from sklearn_talr.features import _similar_rows
+from sklearn_talr.features._scaling import Scaling
 from sklearn_talr.hashing import _towers
-from sklearn_talr.hashing._host_engine import Features
 from sklearn_talr.hashing._views import Pairs
+from sklearn_talr.hashing.training._host import Features
 
 N, N_BITS = 80, 3
 
@@ -32,15 +34,22 @@ def pairs_of(grades):
 
 
 def features_of(X):
-    return Features(X, np.zeros(X.shape[1]), 1.0)
+    return Features(X, Scaling(np.zeros(X.shape[1]), 1.0))
 
 
 def start(X, X_query, init="cca", n_bits=N_BITS, grades=None):
     """Last layers and intercepts of both views."""
     grades = np.eye(len(X), dtype=int) if grades is None else grades
     both = features_of(X), features_of(X_query)
-    how = pairs_of(grades), False, init, n_bits, np.random.RandomState(0)
-    return _towers._start_weights(both, ((), ()), *how)
+    return _towers._start_weights(
+        both,
+        ((), ()),
+        pairs_of(grades),
+        is_shared=False,
+        init=init,
+        n_bits=n_bits,
+        rng=np.random.RandomState(0),
+    )
 
 
 def shrunk(X, share):

@@ -11,9 +11,9 @@ from hashers import small
 
 from sklearn_talr import CrossViewHasher
 from sklearn_talr.affinity import LabelAffinity, SharedLabelAffinity, ThresholdAffinity
-from sklearn_talr.hashing import _settings
-from sklearn_talr.hashing._host_engine import HostEngine
-from sklearn_talr.hashing._torch_engine import TorchEngine
+from sklearn_talr.hashing.training import _plan
+from sklearn_talr.hashing.training._host import HostEngine
+from sklearn_talr.hashing.training._torch import TorchEngine
 from sklearn_talr.losses import AveragePrecisionLoss, NDCGLoss
 
 rng = np.random.default_rng(0)
@@ -90,7 +90,7 @@ def test_solvers_take_equal_steps_and_decay_equally(solver):
 def hashed(monkeypatch, Engine, fit):
     with monkeypatch.context() as patch:
         if Engine is TorchEngine:
-            patch.setattr(_settings, "_ON_HOST", ())
+            patch.setattr(_plan, "LOSSES_ON_HOST", ())
         seen, step = [], Engine.step
 
         def noted(self, rows, kept, *how):
@@ -219,7 +219,7 @@ def test_codes_in_blocks_are_those_of_the_fitted_layers(few_digits, Engine, monk
     how = {"sizes": (9,), "dropout": (0.3, 0.3), "dtype": np.float32}
     engine = engine_of(Engine, AveragePrecisionLoss(), X, y, LabelAffinity(), **how)
     engine.step(np.arange(100), None, 1.0, 0.01)
-    monkeypatch.setattr("sklearn_talr.hashing._host_engine._CELLS_PER_BLOCK", 1000)
+    monkeypatch.setattr("sklearn_talr.hashing.training._host._CELLS_PER_BLOCK", 1000)
     samples = np.arange(250, 0, -1)
     codes = engine.codes(engine._features[0], samples)
     assert codes.dtype == np.uint8

@@ -1,7 +1,6 @@
 """Early stopping: which weights are kept, when to stop, and what is held out."""
 
 import math
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,8 +8,8 @@ from engines import NotedSteps
 from hashers import small, split_labels
 from sklearn.base import clone
 
-from sklearn_talr.hashing._host_engine import HostEngine
-from sklearn_talr.hashing._training import Keeper
+from sklearn_talr.hashing.training._host import HostEngine
+from sklearn_talr.hashing.training._monitor import Monitor
 
 
 def stopping(**params):
@@ -25,19 +24,27 @@ def score_of_held_out(hasher, X, y):
     return hasher.score(X[held_out], y[held_out])
 
 
-class TestKeeper:
+def monitor_of(scores, held_out=None, **params):
+    """A monitor whose validation scores are these, after one of the start."""
+    following = iter([0.0, *scores])
+    return Monitor(
+        lambda _: next(following), follows_epochs=True, held_out=held_out, **params
+    )
+
+
+class TestMonitor:
     def run(self, scores, **params):
         """Weight i after epoch i; what each epoch answers, and the weight kept."""
-        engine, given = NotedSteps(), iter(scores)
-        keeper = Keeper(lambda _: next(given), None, SimpleNamespace(**params))
-        keeper.begin(engine)
+        engine = NotedSteps()
+        monitor = monitor_of(scores, **params)
+        monitor.begin(engine)
         stops = []
         for epoch in range(len(scores)):
             engine.weight = epoch
-            stops.append(keeper.end_epoch(engine, -epoch))
-        keeper.restore(engine)
-        assert keeper.scores == scores
-        assert keeper.losses == [-epoch for epoch in range(len(scores))]
+            stops.append(monitor.end_epoch(engine, -epoch))
+        monitor.restore(engine)
+        assert monitor.scores == scores
+        assert monitor.losses == [-epoch for epoch in range(len(scores))]
         return stops, engine.weight
 
     def test_goes_on_while_it_improves_by_tol(self):
@@ -62,22 +69,20 @@ class TestKeeper:
 
     def descend(self, scores, held_out):
         """Two epochs, the first of which is the best, and a descent from there."""
-        engine, given = NotedSteps(), iter([0.5, 0.4, *scores])
-        keeper = Keeper(
-            lambda _: next(given), held_out, SimpleNamespace(n_iter_no_change=0, tol=0.0)
-        )
-        keeper.begin(engine)
+        engine = NotedSteps()
+        monitor = monitor_of([0.5, 0.4, *scores], held_out, n_iter_no_change=0)
+        monitor.begin(engine)
         for epoch in range(2):
             engine.weight = epoch
-            stale = keeper.end_epoch(engine, 1.0)
+            stale = monitor.end_epoch(engine, 1.0)
         assert stale
-        rows = keeper.begin_descent(engine, np.array([0, 2]))
+        rows = monitor.begin_descent(engine, np.array([0, 2]))
         assert engine.weight == 0  # back at the best
         for epoch in range(2, 2 + len(scores)):
             engine.weight = epoch
-            assert not keeper.end_epoch(engine, 1.0)  # it is stale only once
-        keeper.restore(engine)
-        return rows, engine.weight, keeper.scores
+            assert not monitor.end_epoch(engine, 1.0)  # it is stale only once
+        monitor.restore(engine)
+        return rows, engine.weight, monitor.scores
 
     def test_of_a_descent_the_last_epoch_that_is_no_worse_is_kept(self):
         for scores, kept in [([0.6, 0.55], 3), ([0.6, 0.45], 2), ([0.4, 0.3], 0), ([], 0)]:
@@ -120,14 +125,14 @@ class TestFit:
     def test_best_weights_are_restored_when_training_does_harm(
         self, few_digits, monkeypatch
     ):
-        end_epoch = Keeper.end_epoch
+        end_epoch = Monitor.end_epoch
 
         def ruined(self, engine, loss):
             if len(self.losses) >= 3:
                 engine.restore([np.zeros_like(each) for each in engine.weights()])
             return end_epoch(self, engine, loss)
 
-        monkeypatch.setattr(Keeper, "end_epoch", ruined)
+        monkeypatch.setattr(Monitor, "end_epoch", ruined)
         hasher = stopping().fit(*few_digits)
         assert np.argmax(hasher.validation_scores_) <= 2
         score = score_of_held_out(hasher, *few_digits)

@@ -9,10 +9,12 @@ import torch
 from hashers import small
 
 from sklearn_talr import CrossViewHasher
-from sklearn_talr.hashing import _base, _host_engine, _linear, _settings, _torch_engine
-from sklearn_talr.hashing._base import mean_and_unit
-from sklearn_talr.hashing._host_engine import Features
-from sklearn_talr.hashing._torch_engine import DeviceFeatures
+from sklearn_talr.features import _scaling
+from sklearn_talr.features._scaling import Scaling, mean_and_unit
+from sklearn_talr.hashing import _linear
+from sklearn_talr.hashing.training import _host, _plan, _torch
+from sklearn_talr.hashing.training._host import Features
+from sklearn_talr.hashing.training._torch import DeviceFeatures
 
 CPU = torch.device("cpu")
 
@@ -31,18 +33,18 @@ def test_batches_of_any_kind_are_equal(few_digits, tmp_path, monkeypatch, make, 
     expected = ((X[rows] - mean) / unit).astype(np.float32)
     mapped = memory_mapped(tmp_path, X)
     for most_copied in (0, X.size):
-        for module in (_host_engine, _torch_engine):
+        for module in (_host, _torch):
             monkeypatch.setattr(module, "MOST_COPIED", most_copied)
         for kind in (X, mapped, sp.csr_array(X), sp.csr_matrix(X)):
-            features = make(kind, mean, unit)
+            features = make(kind, Scaling(mean, unit))
             is_copied = most_copied and not sp.issparse(kind)
             assert (features._resident is not None) == is_copied
             batch = np.asarray(features.batch(rows))
             assert batch.dtype == np.float32
             np.testing.assert_array_equal(batch, expected)
     # Block by block, as on a device that has room for a copy.
-    monkeypatch.setattr(_base, "_CELLS_PER_BLOCK", 1000)
-    features = make(X, mean, unit)
+    monkeypatch.setattr(_scaling, "_CELLS_PER_BLOCK", 1000)
+    features = make(X, Scaling(mean, unit))
     np.testing.assert_array_equal(features.batch(rows), expected)
 
 
@@ -111,15 +113,15 @@ class TestWide:
         X, y = self.topics()
         fits = []
         for wide in (20, np.inf):
-            monkeypatch.setattr(_host_engine, "_WIDE", wide)
+            monkeypatch.setattr(_host, "_WIDE", wide)
             hasher = small(n_bits=8, **params).partial_fit(X, y)
             if engine == "torch":  # goes on there, and comes back
                 with monkeypatch.context() as patch:
-                    patch.setattr(_settings, "_ON_HOST", ())
+                    patch.setattr(_plan, "LOSSES_ON_HOST", ())
                     hasher.partial_fit(X, y)
             fits.append(hasher.partial_fit(X, y).fit(X, y).partial_fit(X, y))
         wide, dense = fits
-        assert Features(X, 0.0, 1.0).is_wide is False  # what was set last
+        assert Features(X, Scaling(0.0, 1.0)).is_wide is False  # what was set last
         np.testing.assert_allclose(wide.loss_curve_, dense.loss_curve_, rtol=1e-4)
         np.testing.assert_allclose(
             wide.decision_function(X), dense.decision_function(X), atol=1e-3
@@ -130,7 +132,7 @@ class TestWide:
         for params in ({"shared": True}, {}):
             found = []
             for wide in (20, np.inf):
-                monkeypatch.setattr(_host_engine, "_WIDE", wide)
+                monkeypatch.setattr(_host, "_WIDE", wide)
                 hasher = CrossViewHasher(8, teacher=None, max_iter=2, random_state=0)
                 hasher.set_params(**params).fit(X, y, X_query=X[::-1], y_query=y[::-1])
                 found.append(hasher.decision_function(X))
@@ -139,10 +141,10 @@ class TestWide:
     def test_products_and_gradients_are_those_of_dense_rows(self):
         X, _ = self.topics()
         rng = np.random.default_rng(1)
-        mean, unit = rng.random(600), rng.random(600) + 0.5
-        features, rows = Features(X, mean, unit), np.array([5, 3, 199, 7])
+        scaling = Scaling(rng.random(600), rng.random(600) + 0.5)
+        features, rows = Features(X, scaling), np.array([5, 3, 199, 7])
         assert features.is_wide
-        dense = Features(X, mean, unit, may_be_sparse=False).batch(rows)
+        dense = Features(X, scaling, may_be_sparse=False).batch(rows)
         weights, gradient = rng.normal(size=(600, 5)), rng.normal(size=(4, 3))
         batch = features.batch(rows)
         np.testing.assert_allclose(batch @ weights, dense @ weights, atol=1e-4)

@@ -13,8 +13,8 @@ from hashers import MEASURES, name_of, small
 from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_talr import TALRHasher
-from sklearn_talr.hashing._host_engine import HostEngine
-from sklearn_talr.hashing._training import Keeper
+from sklearn_talr.hashing.training._host import HostEngine
+from sklearn_talr.hashing.training._monitor import Monitor
 from sklearn_talr.losses import HashNetLoss
 
 
@@ -36,9 +36,9 @@ def interrupt_call(monkeypatch, owner, name, number):
 
 
 class TestSteps:
-    def steps(self, keeper=None, **params):
+    def steps(self, monitor=None, **params):
         params = {"batch_size": 4, "tanh_scale": (1.0, np.e), "n_bits": 1} | params
-        steps, losses = noted_steps(small(**params), keeper=keeper)
+        steps, losses = noted_steps(small(**params), monitor=monitor)
         return steps, losses, [np.log(step.scale) for step in steps]
 
     @pytest.mark.parametrize("schedule", ["cosine", "constant"])
@@ -72,7 +72,7 @@ class TestSteps:
     ):
         """A quarter of all epochs are left; the rate descends from where it is."""
 
-        class Stale(Keeper):
+        class Stale(Monitor):
             def end_epoch(self, engine, loss):
                 super().end_epoch(engine, loss)
                 return len(self.losses) == stale_after
@@ -160,7 +160,7 @@ class TestInterrupt:
         assert not hasattr(new, "n_iter_")
 
     def test_while_scoring_does_not_count_the_epoch(self, few_digits, monkeypatch):
-        interrupt_call(monkeypatch, Keeper, "end_epoch", 3)
+        interrupt_call(monkeypatch, Monitor, "end_epoch", 3)
         with pytest.warns(ConvergenceWarning, match="2 of 6 epochs.* best validation"):
             hasher = small(max_iter=6, early_descent=True).fit(*few_digits)
         assert len(hasher.loss_curve_) == len(hasher.validation_scores_) == 2

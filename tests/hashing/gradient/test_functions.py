@@ -9,7 +9,7 @@ import torch
 from hashers import small
 from sklearn import config_context
 
-from sklearn_talr.hashing._networks import SeededDropout
+from sklearn_talr.hashing.training._modules import SeededDropout
 
 
 class TestDropout:

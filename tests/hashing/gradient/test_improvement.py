@@ -10,24 +10,27 @@ from hashers import small
 from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_talr import TALRHasher
-from sklearn_talr.hashing._training import _end_no_worse
+from sklearn_talr.hashing.training._monitor import Monitor
 from sklearn_talr.losses import OrthoHashLoss
 
 
 class Score:
-    """The score of a number of samples, of which each has a code of its own."""
+    """Scores of a number of samples, each with a code of its own, before and after."""
 
-    def __init__(self, n_samples, score):
-        self.samples, self._score = np.arange(n_samples), score
+    def __init__(self, n_samples, before, after):
+        self.samples = np.arange(n_samples)
+        self._before = before
+        self._after = after
 
     def __call__(self, engine):
-        return self._score
+        return self._before
 
     def codes(self, engine):
         return self.samples[:, None]
 
-    def of_codes(self, equal_codes):
-        return 0.1
+    def of_codes(self, codes):
+        are_equal = len(np.unique(codes)) == 1
+        return 0.1 if are_equal else self._after
 
 
 @pytest.mark.parametrize(
@@ -47,8 +50,15 @@ def test_a_score_that_does_not_rise_is_told(kind, n_samples, before, after, says
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         engine = NotedSteps()
+        engine.weight = "first"
+        monitor = Monitor(
+            Score(n_samples, before, after),
+            follows_epochs=kind == "validation",
+            is_doubtful=True,
+        )
+        monitor.begin(engine)
         engine.weight = "trained"
-        _end_no_worse(engine, ("first", before), Score(n_samples, after), kind, True)
+        monitor.end(engine)
     assert engine.weight == ("first" if says == "lowered" else "trained")
     assert len(caught) == (says is not None)
     if says:

@@ -14,8 +14,9 @@ from sklearn.pipeline import make_pipeline
 
 from sklearn_talr import ClassProbabilities, CrossViewHasher, TALRHasher
 from sklearn_talr.affinity import LabelAffinity, ThresholdAffinity
-from sklearn_talr.hashing._settings import check_data, plan_batches, settings_of
-from sklearn_talr.hashing._training import split_samples
+from sklearn_talr.hashing.training._data import check_data
+from sklearn_talr.hashing.training._plan import plan_batches, plan_training
+from sklearn_talr.hashing.training._start import split_samples
 from sklearn_talr.losses import DPSHLoss
 from sklearn_talr.losses._tie_aware import loss_of
 from sklearn_talr.neighbors import HashedNeighbors
@@ -39,7 +40,7 @@ def many():
 
 def settings_for(hasher, X, y):
     loss = loss_of(hasher.loss)
-    return settings_of(hasher, loss, check_data(hasher, loss, X, y))
+    return plan_training(hasher, loss, check_data(hasher, loss, X, y))
 
 
 class TestBatches:
@@ -123,9 +124,9 @@ class TestBatches:
         hasher = TALRHasher(hidden_layer_sizes=8)
         loss = loss_of(hasher.loss)
         data = check_data(hasher, loss, X, labels % 40)
-        assert settings_of(hasher, loss, data, is_chunk=True).batch_size == 256
+        assert plan_training(hasher, loss, data, is_chunk=True).batch_size == 256
         data = check_data(hasher, loss, X, labels % 25)
-        assert settings_of(hasher, loss, data, is_chunk=True).batch_size == 60
+        assert plan_training(hasher, loss, data, is_chunk=True).batch_size == 60
 
     def test_hold_similar_samples(self, many):
         n_similar = []
@@ -142,7 +143,7 @@ class TestBatches:
         hasher = TALRHasher(8, early_descent=True)
         loss = loss_of(hasher.loss)
         data = check_data(hasher, loss, many[0], many[1])
-        shuffle = settings_of(hasher, loss, data).shuffle
+        shuffle = plan_training(hasher, loss, data).shuffle
         _, held_out = split_samples(data, 120, shuffle, np.random.RandomState(0))
         sizes = np.unique(many[1][held_out], return_counts=True)[1]
         assert np.mean(sizes > 1) > 0.9

@@ -6,8 +6,8 @@ import torch
 
 from sklearn_talr import TALRHasher
 from sklearn_talr.affinity import LabelAffinity, ThresholdAffinity
-from sklearn_talr.hashing import _settings
-from sklearn_talr.hashing._settings import TrainingData
+from sklearn_talr.hashing.training._data import TrainingData
+from sklearn_talr.hashing.training._plan import plan_training
 from sklearn_talr.losses import HashNetLoss, MutualInformationLoss, OrthoHashLoss
 from sklearn_talr.losses._tie_aware import loss_of
 
@@ -18,8 +18,8 @@ def settings_of(hasher, n_samples=1000, affinity=None, n_features=64, **how):
     """Settings for data of which nothing matters but its size and its affinity."""
     X = np.empty((n_samples, n_features))
     affinity = affinity or LabelAffinity()
-    data = TrainingData(X, None, affinity, None, {})
-    return _settings.settings_of(hasher, loss_of(hasher.loss), data, **how)
+    data = TrainingData(X, None, affinity, levels=None)
+    return plan_training(hasher, loss_of(hasher.loss), data, **how)
 
 
 @pytest.mark.parametrize(

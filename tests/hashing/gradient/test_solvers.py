@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from sklearn_talr.hashing._host_engine import Solver
-from sklearn_talr.hashing._torch_engine import AdamMini, make_solver
+from sklearn_talr.hashing.training._host import Solver
+from sklearn_talr.hashing.training._torch import AdamMini, make_solver
 
 
 def adam_mini_by_definition(weights, grads, lr, decay, square_decay, eps):

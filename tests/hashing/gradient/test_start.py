@@ -5,13 +5,14 @@ import pytest
 from hashers import small
 
 from sklearn_talr import ITQHasher
-from sklearn_talr.hashing._base import feed_forward, mean_and_unit
-from sklearn_talr.hashing._host_engine import Features
+from sklearn_talr.features._scaling import Scaling, mean_and_unit
+from sklearn_talr.hashing._base import feed_forward
 from sklearn_talr.hashing._linear import start_weights
+from sklearn_talr.hashing.training._host import Features
 
 
 def features_of(X):
-    return Features(X, *mean_and_unit(X))
+    return Features(X, Scaling(*mean_and_unit(X)))
 
 
 def start(features, layers=(), init="itq", samples=None, n_bits=16):
@@ -47,8 +48,8 @@ def test_a_linear_start_is_itq(few_digits, learned):
 def test_only_the_samples_given_matter(few_digits):
     X = few_digits[0].copy()
     samples = np.arange(0, 300, 3)
-    mean, unit = mean_and_unit(X)
-    expected = start(Features(X, mean, unit), samples=samples)
+    scaling = Scaling(*mean_and_unit(X))
+    expected = start(Features(X, scaling), samples=samples)
     X[1::3] = 99.0
-    found = start(Features(X, mean, unit), samples=samples)
+    found = start(Features(X, scaling), samples=samples)
     np.testing.assert_array_equal(found[0][0], expected[0][0])

@@ -11,7 +11,7 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from .._arrays import as_numpy
 from .._threads import one_thread
-from ._base import places_of
+from ..affinity._base import places_of
 
 _MOST_ASKED = 1000  # samples of which all pairs are looked at
 _AT_A_TIME = 4  # similar samples that come into a batch together

@@ -13,7 +13,7 @@ from sklearn_talr.affinity import (
     SharedLabelAffinity,
     ThresholdAffinity,
 )
-from sklearn_talr.affinity._similar_rows import (
+from sklearn_talr.features._similar_rows import (
     SimilarRows,
     _spread,
     _whitening,

@@ -1,6 +1,6 @@
 """Training by gradients on the host: layers under ranking measures, in NumPy.
 
-`_torch_engine` has the same names, for CUDA, modules and all other losses.
+`_torch` has the same names, for CUDA, modules and all other losses.
 """
 
 from contextlib import nullcontext
@@ -9,11 +9,11 @@ from functools import partial
 import numpy as np
 import scipy.sparse as sp
 
-from ..affinity._similar_rows import in_units
-from ..losses._base import levels_of_pairs
-from ..losses._rankings import MeasureTables, keep_freed_memory, measure_rankings
-from ._base import feed_forward, row_blocks, weights_of_features
-from ._linear import steps_of_layers
+from ...features._scaling import row_blocks
+from ...losses._base import levels_of_pairs
+from ...losses._rankings import MeasureTables, keep_freed_memory, measure_rankings
+from .._base import feed_forward
+from .._linear import steps_of_layers
 
 _WIDE = 20  # times as many cells as entries
 MOST_COPIED = 2**24  # numbers: 64 MiB
@@ -30,24 +30,22 @@ class Features:
         Checked features. A centered float32 copy of dense ones is kept where it is small.
         Others are neither copied nor made dense as a whole.
 
-    mean : ndarray of shape (n_features,) or float
-        Subtracted from the rows.
-
-    unit : float, or ndarray of shape (n_features,) or (n_features, n_features)
-        Divides them, or is the matrix that they are multiplied by.
+    scaling : Scaling
+        Mean and unit.
 
     may_be_sparse : bool, default=True
         Whether batches of sparse rows may be :class:`CenteredRows`.
     """
 
-    def __init__(self, X, mean, unit, may_be_sparse=True):
-        self.X, self.mean, self.unit = X, mean, unit
+    def __init__(self, X, scaling, may_be_sparse=True):
+        self.X = X
+        self.scaling = scaling
         # Rows of few entries are multiplied as they are, and are never made dense.
         cells = X.shape[0] * X.shape[1]
-        self.is_wide = may_be_sparse and sp.issparse(X) and np.ndim(unit) < 2
+        self.is_wide = may_be_sparse and sp.issparse(X) and np.ndim(scaling.unit) < 2
         self.is_wide = self.is_wide and _WIDE * X.nnz < cells
         if self.is_wide:
-            self._center = np.float32(np.ravel(self.mean) / self.unit)
+            self._center = np.float32(np.ravel(scaling.mean) / scaling.unit)
         self._resident = None
         if isinstance(X, np.ndarray) and X.size <= MOST_COPIED:
             copy = np.empty(X.shape, dtype=np.float32)
@@ -57,7 +55,7 @@ class Features:
 
     def block(self, rows):
         """Rows, by slice or index array, as a dense float64 array of their own."""
-        return in_units(self._rows(rows) - np.float64(self.mean), self.unit)
+        return self.scaling.apply(self._rows(rows))
 
     def batch(self, rows):
         """Rows, by index array, as a float32 array of their own."""
@@ -65,7 +63,8 @@ class Features:
             return self._resident.take(rows, axis=0)
         if self.is_wide:
             X = self.X[rows].astype(np.float32)
-            X.data /= self.unit if np.ndim(self.unit) == 0 else self.unit[X.indices]
+            unit = self.scaling.unit
+            X.data /= unit if np.ndim(unit) == 0 else unit[X.indices]
             return CenteredRows(X, self._center)
         return self.block(rows).astype(np.float32)
 
@@ -154,7 +153,7 @@ class LayersInTraining:
     features : Features
         Their mean and unit. The unit is folded into the fitted first layer.
 
-    settings : SimpleNamespace
+    plan : TrainingPlan
         Weight decay, and dropout: fractions of the features and of the hidden units that
         are left out in training.
 
@@ -170,9 +169,10 @@ class LayersInTraining:
         Weights of a row a unit, and offsets, of each layer in turn.
     """
 
-    def __init__(self, coefs, intercepts, features, settings, rng, dtype=np.float32):
-        self._mean, self._unit = features.mean, features.unit
-        self._dropout, self._decay = settings.dropout, settings.weight_decay
+    def __init__(self, coefs, intercepts, features, plan, rng, dtype=np.float32):
+        self._scaling = features.scaling
+        self._dropout = plan.dropout
+        self._weight_decay = plan.weight_decay
         self.parameters = [
             np.array(values.T, dtype, order="C")
             for layer in zip(coefs, intercepts)
@@ -189,7 +189,7 @@ class LayersInTraining:
 
     def forward(self, X, kept):
         """Activations, of the bits kept, of rows that are written to; inputs of layers."""
-        from .._loops._soft import drop_out
+        from ..._loops._soft import drop_out
 
         inputs, layers = [], self._layers
         for depth, (weights, offsets) in enumerate(layers):
@@ -243,7 +243,7 @@ class LayersInTraining:
     def steps(self):
         """Factors of the learning rate, and weight decay, for each parameter."""
         n_inputs = [weights.shape[1] for weights, _ in self._layers]
-        return steps_of_layers(n_inputs, self._decay)
+        return steps_of_layers(n_inputs, self._weight_decay)
 
     def fitted(self):
         """Attributes of a fitted hasher: float64, in units of the features."""
@@ -251,8 +251,8 @@ class LayersInTraining:
             [np.array(each.T, np.float64, order="C") for each in arrays]
             for arrays in zip(*self._layers)
         )
-        coefs[0] = weights_of_features(coefs[0], self._unit)
-        return {"coefs_": coefs, "intercepts_": intercepts, "means_": [self._mean]}
+        coefs[0] = self._scaling.fold(coefs[0])
+        return {"coefs_": coefs, "intercepts_": intercepts, "means_": [self._scaling.mean]}
 
 
 class HostEngine:
@@ -270,11 +270,11 @@ class HostEngine:
     loss : AveragePrecisionLoss or NDCGLoss
         What is minimized.
 
-    training : Training
-        Training data.
+    context : LossContext
+        Affinity, targets and levels.
 
-    settings : SimpleNamespace
-        Name of the solver.
+    plan : TrainingPlan
+        Has the name of the solver.
 
     level_index : callable, default=None
         ``level_index(queries, items)``: places of the affinities of all pairs of two views
@@ -290,18 +290,21 @@ class HostEngine:
     # Infinite and NaN numbers are looked for at the end of each epoch.
     context = staticmethod(partial(np.errstate, all="ignore"))
 
-    def __init__(self, functions, features, loss, training, settings, level_index=None):
-        loss.check_training(training)
+    def __init__(self, functions, features, loss, context, plan, level_index=None):
+        loss.check_context(context)
         keep_freed_memory()
         self._functions, self._features = functions, features
         self._is_binary = loss.measure == "AP"
-        levels = np.arange(2) if self._is_binary else training.gain_levels
+        levels = np.arange(2) if self._is_binary else context.gain_levels
         # The places of all levels fit into it.
-        self._place_type = np.min_scalar_type(-max(len(training.levels), 2**15))
+        self._place_type = np.min_scalar_type(-max(len(context.levels), 2**15))
         self._loss = loss
         self._levels = np.float64(levels)
-        of_pairs = training.affinity, training.levels, training.targets
-        self._level_index = level_index or levels_of_pairs(*of_pairs, np.asarray)
+        if level_index is None:
+            level_index = levels_of_pairs(
+                context.affinity, context.levels, context.targets, np.asarray
+            )
+        self._level_index = level_index
         self._is_shared = functions[0] is functions[-1]
         if self._is_shared and not all(rows.is_wide for rows in features):
             # Sums of gradients are then arrays with a unit a row.
@@ -310,12 +313,12 @@ class HostEngine:
         distinct = functions[:1] if self._is_shared else functions
         self._parameters = [each for view in distinct for each in view.parameters]
         steps = [each for view in distinct for each in view.steps()]
-        self._solver = Solver(settings.solver, self._parameters, steps)
+        self._solver = Solver(plan.solver, self._parameters, steps)
 
     @staticmethod
-    def features(X, unit, settings):
-        """Rows of features in training."""
-        return Features(X, *unit, may_be_sparse=not settings.dropout[0])
+    def features(X, scaling, plan):
+        """Rows of features as training takes them."""
+        return Features(X, scaling, may_be_sparse=not plan.dropout.features)
 
     def gradients(self, rows, kept, scale):
         """The loss of a minibatch, and its gradients by all parameters.
@@ -460,7 +463,7 @@ class Solver:
 
     def step(self, gradients, rate):
         """Move all parameters; weights shrink apart from the gradient, as by AdamW."""
-        from .._loops._soft import descend, descend_by_inputs
+        from ..._loops._soft import descend, descend_by_inputs
 
         of_each = self._parameters, gradients, self._steps, self.moments.values()
         for parameter, gradient, (factor, decay), moments in zip(*of_each, strict=True):

@@ -7,9 +7,8 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
-from .._arrays import NUMPY, as_numpy
-from ._base import weights_of_features
-from ._linear import steps_of_layers
+from ..._arrays import NUMPY, as_numpy
+from .._linear import steps_of_layers
 
 _ACTIVATION_TYPES = torch.float32, torch.float64, torch.float16
 _EMBEDDINGS = torch.nn.Embedding, torch.nn.EmbeddingBag
@@ -26,7 +25,7 @@ class FeedForward:
     features : Features
         Their mean and unit. The unit is folded into the fitted first layer.
 
-    settings : SimpleNamespace
+    plan : TrainingPlan
         Weight decay, and dropout: fractions of the features and of the hidden units that
         are left out in training.
 
@@ -34,15 +33,17 @@ class FeedForward:
         Seeds dropout.
     """
 
-    def __init__(self, coefs, intercepts, features, settings, rng):
-        self._mean, self._unit = features.mean, features.unit
-        self._decay, dropout, generator = settings.weight_decay, settings.dropout, None
-        if dropout[0] or (dropout[1] and len(coefs) > 1):
+    def __init__(self, coefs, intercepts, features, plan, rng):
+        self._scaling = features.scaling
+        self._weight_decay = plan.weight_decay
+        dropout = plan.dropout
+        generator = None
+        if dropout.features or (dropout.hidden_units and len(coefs) > 1):
             generator = torch.Generator(features.device)
             generator.manual_seed(int(rng.randint(2**31 - 1)))
         layers = []
         for coef, intercept in zip(coefs, intercepts):
-            rate = dropout[1] if layers else dropout[0]
+            rate = dropout.hidden_units if layers else dropout.features
             if layers:
                 layers.append(torch.nn.ReLU())
             if rate:
@@ -63,13 +64,13 @@ class FeedForward:
         """Attributes of a fitted hasher: NumPy arrays, in units of the features."""
         coefs = [layer.weight.detach().T.cpu().double().numpy() for layer in self._linear]
         intercepts = [layer.bias.detach().cpu().double().numpy() for layer in self._linear]
-        coefs[0] = weights_of_features(coefs[0], self._unit)
-        return {"coefs_": coefs, "intercepts_": intercepts, "means_": [self._mean]}
+        coefs[0] = self._scaling.fold(coefs[0])
+        return {"coefs_": coefs, "intercepts_": intercepts, "means_": [self._scaling.mean]}
 
     def steps(self):
         """Factors of the learning rate, and weight decay, for each parameter."""
         n_inputs = [layer.in_features for layer in self._linear]
-        return steps_of_layers(n_inputs, self._decay)
+        return steps_of_layers(n_inputs, self._weight_decay)
 
 
 class UserModule:
@@ -83,7 +84,7 @@ class UserModule:
     state : dict of ndarray or None
         Fitted ``state_dict`` to go on from.
 
-    settings : SimpleNamespace
+    plan : TrainingPlan
         Number of outputs that it must have, and weight decay.
 
     features : Features
@@ -94,8 +95,9 @@ class UserModule:
         back after.
     """
 
-    def __init__(self, module, state, settings, features, rng):
-        self._device, self._decay = features.device, settings.weight_decay
+    def __init__(self, module, state, plan, features, rng):
+        self._device = features.device
+        self._weight_decay = plan.weight_decay
         self._seed = int(rng.randint(2**31 - 1))
         # An id that an embedding lacks is an error on the host, and on CUDA the end of all
         # work of the process there.
@@ -104,7 +106,7 @@ class UserModule:
         with self.generators():
             self.module.eval()
             X = features.extremes().to(where)
-            _check_activations(self.module, X, settings.n_bits)
+            _check_activations(self.module, X, plan.n_bits)
         # Layers that learn are put in training mode; frozen ones keep their statistics.
         self.module.to(features.device).train()
         for layer in self.module.modules():
@@ -140,7 +142,7 @@ class UserModule:
             weight.ndim > 1 and "parametrizations" not in name.split(".")
             for name, weight in self.module.named_parameters()
         )
-        return [(1.0, self._decay * is_shrunk) for is_shrunk in are_shrunk]
+        return [(1.0, self._weight_decay * is_shrunk) for is_shrunk in are_shrunk]
 
 
 class ModuleFunction:

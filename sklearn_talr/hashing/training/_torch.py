@@ -1,19 +1,19 @@
 """Training by gradients in torch: on CUDA, of modules, and by any loss.
 
-`_host_engine` has the same names, and does without torch what it can.
+`_host` has the same names, and does without torch what it can.
 """
 
 import numpy as np
 import torch
 from sklearn.utils import gen_batches
 
-from ..affinity._similar_rows import in_units
-from ..losses import Batch
-from ..losses._base import levels_of_pairs, to_device
-from ..losses._rankings import keep_freed_memory
-from ._base import row_blocks
-from ._host_engine import MOST_COPIED, Features
-from ._networks import FeedForward, TwoModules, as_array, check_numbers
+from ...features._scaling import row_blocks
+from ...features._similar_rows import in_units
+from ...losses import Batch
+from ...losses._base import levels_of_pairs, to_device
+from ...losses._rankings import keep_freed_memory
+from ._host import MOST_COPIED, Features
+from ._modules import FeedForward, TwoModules, as_array, check_numbers
 
 
 class DeviceFeatures(Features):
@@ -25,19 +25,20 @@ class DeviceFeatures(Features):
         Checked features. A centered float32 copy of arrays is kept where it is small, or a
         CUDA device has room. Others are neither copied nor made dense as a whole.
 
-    mean, unit : object
-        As of `Features`.
+    scaling : Scaling
+        Mean and unit.
 
     device : torch.device
         Where batches go, and where a tensor is brought.
 
     as_they_are : bool, default=False
-        Whether rows are ``X`` itself, and mean and unit are only stored.
+        Whether rows are ``X`` itself, and the scaling is only stored.
     """
 
-    def __init__(self, X, mean, unit, device, as_they_are=False):
+    def __init__(self, X, scaling, device, as_they_are=False):
         self.X = X.to(device) if isinstance(X, torch.Tensor) else X
-        self.mean, self.unit, self.device = mean, unit, device
+        self.scaling = scaling
+        self.device = device
         self._as_they_are = as_they_are
         self._resident = None
         if isinstance(X, np.ndarray):
@@ -73,9 +74,12 @@ class DeviceFeatures(Features):
         block = self.X[to_device(rows, self.device)].double()
         if self._as_they_are:
             return block
-        how = {"dtype": torch.float64, "device": self.device}
-        mean, unit = torch.as_tensor(self.mean, **how), torch.as_tensor(self.unit, **how)
-        return in_units(block - mean, unit)
+        return in_units(
+            block - self._tensor(self.scaling.mean), self._tensor(self.scaling.unit)
+        )
+
+    def _tensor(self, array):
+        return torch.as_tensor(array, dtype=torch.float64, device=self.device)
 
 
 class TorchEngine:
@@ -93,11 +97,11 @@ class TorchEngine:
     loss : BaseLoss
         What is minimized.
 
-    training : Training
-        Training data, to which the loss is bound.
+    context : LossContext
+        What the loss is bound to.
 
-    settings : SimpleNamespace
-        Name of the solver, and device.
+    plan : TrainingPlan
+        Has the name of the solver, and the device.
 
     level_index : callable, default=None
         ``level_index(queries, items)``: places of the affinities of all pairs of two views
@@ -111,25 +115,28 @@ class TorchEngine:
 
     layers, context = FeedForward, torch.enable_grad
 
-    def __init__(self, functions, features, loss, training, settings, level_index=None):
+    def __init__(self, functions, features, loss, context, plan, level_index=None):
         keep_freed_memory()
         self.module = functions[0].module
         if len(functions) > 1:
             self.module = TwoModules(*(each.module for each in functions))
         self._functions, self._features, self._loss = functions, features, loss
-        self._device = torch.device(settings.device)
-        self._step, self.fitted_by_loss = loss.bind(training._replace(device=self._device))
-        of_pairs = training.affinity, training.levels, training.targets
-        self._level_index = level_index or levels_of_pairs(*of_pairs, self._take)
+        self._device = torch.device(plan.device)
+        self._step, self.fitted_by_loss = loss.bind(context._replace(device=self._device))
+        if level_index is None:
+            level_index = levels_of_pairs(
+                context.affinity, context.levels, context.targets, self._take
+            )
+        self._level_index = level_index
         distinct = functions[:1] if functions[0] is functions[-1] else functions
         rates, self._decays = zip(*(step for each in distinct for step in each.steps()))
-        self._solver = make_solver(settings.solver, self.module.parameters(), rates)
+        self._solver = make_solver(plan.solver, self.module.parameters(), rates)
 
     @staticmethod
-    def features(X, unit, settings):
-        """Rows of features in training."""
-        device = torch.device(settings.device)
-        return DeviceFeatures(X, *unit, device, settings.module is not None)
+    def features(X, scaling, plan):
+        """Rows of features as training takes them; a module takes them as they are."""
+        device = torch.device(plan.device)
+        return DeviceFeatures(X, scaling, device, as_they_are=plan.module is not None)
 
     def generators(self):
         """Context of training, which leaves global generators alone."""
@@ -272,7 +279,7 @@ def make_solver(name, parameters, factors):
 class AdamMini(torch.optim.Optimizer):
     """Adam with one second moment per unit of a layer, and one per vector of offsets.
 
-    Why, and by whom, tells `Solver` of `_host_engine`.
+    Why, and by whom, tells `Solver` of `_host`.
 
     Parameters
     ----------

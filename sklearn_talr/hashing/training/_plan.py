@@ -1,0 +1,527 @@
+"""The plan of a training: every parameter of a hasher, with "auto" resolved."""
+
+import math
+import sys
+from ctypes.util import find_library
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+
+from ..._lazy import has_torch, require_torch
+from ..._parameters import values_of_parameters
+from ..._progress import warn_caller
+from ..._types import Any, Callable
+from ...losses import AveragePrecisionLoss, NDCGLoss
+
+# Tables by kind of hash function. Features, weights and activations of linear and hidden
+# layers have known sizes; modules come in all sizes, and are trained as networks usually
+# are. The numbers are those that were best on the benchmark sets of ten to 22 classes.
+_SOLVER = {"linear": "adam_mini", "hidden layers": "adam_mini", "module": "adam"}
+_LEARNING_RATE = {
+    "adam_mini": {"linear": 0.025, "hidden layers": 0.014, "module": 0.003},
+    "adam": {"linear": 0.005, "hidden layers": 0.005, "module": 0.003},
+}
+# Decay of all layers together: decays multiply in the activations.
+_WEIGHT_DECAY = {"linear": 0.6, "hidden layers": 2.4, "module": 0.01}
+_TANH_SCALE = {"linear": 8.0, "hidden layers": 8.0, "module": 2.0}
+# Below so many features, as of probabilities of classes, little can be overfitted.
+_MIN_FEATURES_TO_DECAY = 64
+_MAX_BATCH = 256
+# By distance the nearest .2 % of so many samples are one pair for each row.
+_MAX_BATCH_BY_DISTANCE = 512
+# Minibatches of linear functions below this size are as fast on the host.
+_MIN_BATCH_OF_DEVICE = 1024
+# A random minibatch should hold so many samples that are similar to a sample.
+_MIN_SIMILAR_PER_SAMPLE = 2.0
+# Shares of similar samples below this one are those of many classes, more than sixteen of
+# one size. Batches of ten classes, by which other defaults were found, stay as they are.
+_SHARE_OF_MANY_CLASSES = 1 / 16
+# What many classes need. Figures: benchmarks/results/batches.csv, by bench_batches.py.
+# Samples of a minibatch that are similar to one of it: fewer starve hidden layers.
+_ENOUGH_SIMILAR = 10.0
+# Samples of a minibatch of many classes: steps are worth more to linear functions.
+_MAX_BATCH_OF_MANY_CLASSES = {"linear": 256, "hidden layers": 1024, "module": 256}
+# A larger minibatch would leave fewer steps of training than these.
+_MIN_STEPS = 600
+# Epochs that may make so many steps: linear functions gain nothing by more.
+_MAX_EPOCHS_OF_MANY_CLASSES = {"linear": 100, "hidden layers": 150, "module": 100}
+# Samples of a class that come into a batch together
+_FEW_TOGETHER = 4
+_MANY_TOGETHER = 8
+# A warning says so if more than this share of the samples have no similar one.
+_MAX_SHARE_ALONE = 0.9
+_MAX_EPOCHS = 100
+_ENOUGH_STEPS = 8000
+# Drivers of CUDA on Linux and Windows, and of ROCm
+_DRIVERS = "cuda", "nvcuda", "amdhip64"
+# Losses that the host engine knows; not classes that derive from them
+LOSSES_ON_HOST = AveragePrecisionLoss, NDCGLoss
+
+
+class Dropout(NamedTuple):
+    """Fractions that a step leaves out."""
+
+    features: float
+    hidden_units: float
+
+
+_DROPOUT = {
+    "linear": Dropout(0.0, 0.0),
+    "hidden layers": Dropout(0.2, 0.5),
+    "module": Dropout(0.0, 0.0),
+}
+
+
+class TanhSchedule(NamedTuple):
+    """Scales of tanh, between which training goes geometrically."""
+
+    first_epoch: float
+    last_epoch: float
+
+
+@dataclass(frozen=True)
+class TrainingParameters:
+    """Parameters of a hasher that its training goes by; many may be "auto".
+
+    Hashers of two views lack those that have a default here.
+    """
+
+    n_bits: int
+    hidden_layer_sizes: Any
+    dropout: Any
+    tanh_scale: Any
+    bit_dropout: Any
+    batch_size: Any
+    max_iter: Any
+    learning_rate_init: Any
+    weight_decay: Any
+    device: str
+    module: Any = None
+    nested: bool = False
+    solver: str = "auto"
+    learning_rate: str = "cosine"
+
+    @classmethod
+    def from_hasher(cls, hasher, loss):
+        """Parameters of a hasher; a loss may have values of its own for "auto"."""
+        values = values_of_parameters(hasher)
+        names = [field.name for field in fields(cls) if field.name in values]
+        defaults = loss.training_defaults
+        return cls(
+            **{
+                name: _or_auto(values[name], defaults.get(name, values[name]))
+                for name in names
+            }
+        )
+
+
+@dataclass(frozen=True)
+class TrainingPlan:
+    """All that training goes by, with nothing left to be resolved."""
+
+    n_bits: int
+    module: object  # of the user, or None
+    layer_sizes: tuple[int, ...]  # units of hidden layers
+    dropout: Dropout
+    tanh_scale: TanhSchedule | None  # None if the loss has no tanh
+    nested: bool  # whether each step takes leading bits
+    n_kept_bits: tuple[int, ...]  # how many bits a step keeps of the leading n, at place n
+    solver: str  # "adam_mini" or "adam"
+    learning_rate: str  # "cosine" or "constant"
+    learning_rate_init: float
+    weight_decay: float
+    batch_size: int
+    max_iter: int  # epochs
+    few_similar: bool  # whether a random minibatch holds less than two for a sample
+    shuffle: Callable  # (samples, rng) -> samples, in a random order for an epoch
+    shuffle_to_split: Callable  # the same, before some are held out or scored
+    n_held_out: int
+    device: str
+    on_host: bool  # whether training needs no torch
+
+
+def plan_training(hasher, loss, data, *, is_chunk=False):
+    """Plan the training of a hasher by gradients for a loss and training data.
+
+    A chunk is one epoch, in which the learning rate stays the first one, and the scale of
+    tanh is the last one.
+
+    Parameters
+    ----------
+    hasher : TALRHasher
+        Has the parameters.
+
+    loss : BaseLoss
+        What is minimized.
+
+    data : TrainingData
+        Features and targets.
+
+    is_chunk : bool, default=False
+        Whether the data are a chunk of `partial_fit`.
+
+    Returns
+    -------
+    plan : TrainingPlan
+        The plan.
+    """
+    parameters = TrainingParameters.from_hasher(hasher, loss)
+    if is_chunk:
+        parameters = replace(parameters, max_iter=1)
+    n_samples = data.X.shape[0]
+    n_held_out = 0
+    if hasher.early_descent and data.validation is None:
+        n_held_out = min(math.ceil(hasher.validation_fraction * n_samples), n_samples - 1)
+    plan = resolve_plan(
+        parameters,
+        loss,
+        data.X,
+        by_distance=data.affinity.by_distance,
+        similar=data.similar,
+        n_held_out=n_held_out,
+        goes_on=hasher.warm_start and hasattr(hasher, "n_iter_"),
+    )
+    _warn_of_few_similar(plan, data)
+    if is_chunk:
+        scale = plan.tanh_scale
+        if scale is not None:
+            scale = TanhSchedule(scale.last_epoch, scale.last_epoch)
+        plan = replace(plan, learning_rate="constant", tanh_scale=scale)
+    return plan
+
+
+def _warn_of_few_similar(plan, data):
+    if not plan.few_similar:
+        return
+    n_samples = data.X.shape[0]
+    if data.similar.n_alone > _MAX_SHARE_ALONE * n_samples:
+        warn_caller(
+            f"{data.similar.n_alone} of {n_samples} samples have no similar one by y, "
+            "and tell training little. Check y; merge its smallest classes, or pass "
+            "affinity=ThresholdAffinity() if samples of near values are similar.",
+            ConvergenceWarning,
+        )
+    elif not data.similar.has_groups:
+        n_similar = data.similar.share * plan.batch_size
+        warn_caller(
+            f"A minibatch of {plan.batch_size} samples holds only {n_similar:.2g} "
+            "samples that are similar to a sample, from which little can be learned. "
+            "Pass class labels, label indicators or a sparse PrecomputedAffinity, "
+            "of which batches that hold similar samples can be drawn, or a larger "
+            "batch_size.",
+            ConvergenceWarning,
+        )
+
+
+def resolve_plan(
+    parameters, loss, X, *, by_distance, similar=None, n_held_out=0, goes_on=False
+):
+    """Resolve parameters for a loss and the features that an epoch runs over.
+
+    Parameters
+    ----------
+    parameters : TrainingParameters
+        What the user has asked for.
+
+    loss : BaseLoss
+        What is minimized.
+
+    X : {ndarray, CSR, tensor} of shape (n_samples, n_features)
+        Features.
+
+    by_distance : bool
+        Whether similarity goes by distances.
+
+    similar : SimilarRows, default=None
+        Who is similar to whom; None if that is not known.
+
+    n_held_out : int, default=0
+        Samples that are not trained on.
+
+    goes_on : bool, default=False
+        Whether training goes on from an earlier fit.
+
+    Returns
+    -------
+    plan : TrainingPlan
+        The plan.
+    """
+    layer_sizes = _resolve_layer_sizes(parameters)
+    if parameters.module is not None:
+        kind = "module"
+    else:
+        kind = "hidden layers" if layer_sizes else "linear"
+    solver = _or_auto(parameters.solver, _SOLVER[kind])
+    batches = plan_batches(
+        parameters.batch_size,
+        parameters.max_iter,
+        n_samples=X.shape[0] - n_held_out,
+        by_distance=by_distance,
+        kind=kind,
+        similar=similar,
+    )
+    decay = _weight_decay(kind, len(layer_sizes), X.shape[1], by_distance=by_distance)
+    device = _resolve_device(parameters.device, X, kind=kind, batch_size=batches.batch_size)
+    is_host_loss = type(loss) in LOSSES_ON_HOST
+    on_host = device == "cpu" and parameters.module is None and is_host_loss
+    if not on_host:
+        _require_torch(parameters, loss, device)
+    return TrainingPlan(
+        n_bits=parameters.n_bits,
+        module=parameters.module,
+        layer_sizes=layer_sizes,
+        dropout=_resolve_dropout(parameters.dropout, kind, by_distance=by_distance),
+        tanh_scale=_resolve_tanh_scale(parameters.tanh_scale, kind, goes_on=goes_on),
+        nested=parameters.nested,
+        n_kept_bits=_numbers_of_kept_bits(parameters, kind, by_distance=by_distance),
+        solver=solver,
+        learning_rate=parameters.learning_rate,
+        learning_rate_init=_or_auto(
+            parameters.learning_rate_init, _LEARNING_RATE[solver][kind]
+        ),
+        weight_decay=_or_auto(parameters.weight_decay, decay),
+        batch_size=batches.batch_size,
+        max_iter=batches.max_iter,
+        few_similar=batches.few_similar,
+        shuffle=batches.shuffle,
+        shuffle_to_split=batches.shuffle_to_split,
+        n_held_out=n_held_out,
+        device=device,
+        on_host=on_host,
+    )
+
+
+def _resolve_layer_sizes(parameters):
+    sizes = np.atleast_1d(np.asarray(parameters.hidden_layer_sizes, dtype=float))
+    if sizes.ndim > 1 or np.any(sizes < 1) or np.any(sizes % 1):
+        raise ValueError(
+            "hidden_layer_sizes must be a positive integer or a sequence of them, got "
+            f"{parameters.hidden_layer_sizes!r}."
+        )
+    if parameters.module is not None and sizes.size:
+        raise ValueError(
+            "module brings its own layers; leave hidden_layer_sizes=() with it, got "
+            f"{parameters.hidden_layer_sizes!r}."
+        )
+    return tuple(sizes.astype(int).tolist())
+
+
+def _resolve_dropout(dropout, kind, *, by_distance):
+    """Fractions to leave out: nothing of distances, whose fine order would be blurred."""
+    automatic = Dropout(0.0, 0.0) if by_distance else _DROPOUT[kind]
+    rates = np.atleast_1d(np.asarray(_or_auto(dropout, automatic), dtype=float))
+    if rates.shape not in ((1,), (2,)) or not np.all((rates >= 0) & (rates < 1)):
+        raise ValueError(
+            "dropout must be a number in [0, 1) or two of them (features, hidden units), "
+            f"got {dropout!r}."
+        )
+    # One number is the rate of the hidden units.
+    rate_of_features = float(rates[0]) if len(rates) == 2 else 0.0
+    return Dropout(rate_of_features, float(rates[-1]))
+
+
+def _resolve_tanh_scale(tanh_scale, kind, *, goes_on):
+    """Scales of tanh in the first and the last epoch; a warm start keeps the last one."""
+    if tanh_scale is None:
+        return None
+    scales = np.atleast_1d(np.asarray(_or_auto(tanh_scale, _TANH_SCALE[kind]), dtype=float))
+    if scales.shape not in ((1,), (2,)) or not np.all(scales > 0):
+        raise ValueError(
+            "tanh_scale must be a positive number or two of them (first, last), got "
+            f"{tanh_scale!r}."
+        )
+    return TanhSchedule(float(scales[-1 if goes_on else 0]), float(scales[-1]))
+
+
+def _numbers_of_kept_bits(parameters, kind, *, by_distance):
+    """Bits that a step keeps of the leading n, for n from 0 to n_bits: half of 32.
+
+    Longer codes overfit more, and keeping half of 64 was worse. Hidden layers, whose units
+    are left out, need more bits.
+    """
+    numbers = range(parameters.n_bits + 1)
+    if _or_auto(parameters.bit_dropout, None) is not None:
+        share = 1 - parameters.bit_dropout
+        return tuple(max(1, round(n * share)) for n in numbers)
+    if by_distance:
+        return tuple(numbers)
+    factor = 1.0 if kind == "linear" else 1.5
+    return tuple(min(n, round(factor * math.sqrt(8 * n))) for n in numbers)
+
+
+def _weight_decay(kind, n_hidden_layers, n_features, *, by_distance):
+    if kind == "linear" and n_features < _MIN_FEATURES_TO_DECAY and not by_distance:
+        return 0.0
+    return _WEIGHT_DECAY[kind] / (n_hidden_layers + 1)
+
+
+def _resolve_device(device, X, *, kind, batch_size):
+    """Device of training. Soft counts need float64, which other devices than CUDA lack."""
+    is_tensor = not (isinstance(X, np.ndarray) or sp.issparse(X))
+    if device == "auto" and is_tensor:
+        return str(X.device)
+    if device == "auto":
+        # Steps of small work take longer to start on a device than to do on the host.
+        pays = kind != "linear" or batch_size >= _MIN_BATCH_OF_DEVICE
+        return "cuda" if pays and _has_cuda() else "cpu"
+    if device.split(":")[0] not in ("cpu", "cuda"):
+        raise ValueError(f"device must be 'auto', 'cpu' or 'cuda[:index]', got {device!r}.")
+    if device.startswith("cuda") and has_torch() and not _has_cuda():
+        raise ValueError(
+            f"device={device!r} was asked for, but torch finds no CUDA device. Use "
+            "device='auto' or 'cpu'."
+        )
+    return device
+
+
+def _require_torch(parameters, loss, device):
+    if parameters.module is not None:
+        require_torch(f"module={parameters.module!r}")
+    elif device != "cpu":
+        require_torch(f"device={device!r}")
+    else:
+        require_torch(f"loss={loss!r}")
+
+
+class Batches(NamedTuple):
+    """How training passes through the samples."""
+
+    batch_size: int
+    max_iter: int  # epochs
+    few_similar: bool  # whether a random minibatch holds less than two for a sample
+    shuffle: Callable  # (samples, rng) -> samples, in a random order for an epoch
+    shuffle_to_split: Callable  # the same, before some are held out or scored
+
+
+def plan_batches(batch_size, max_iter, *, n_samples, by_distance, kind, similar=None):
+    """Plan minibatches and epochs by how many samples are similar to each other.
+
+    Parameters
+    ----------
+    batch_size, max_iter : int or "auto"
+        Parameters of the hasher.
+
+    n_samples : int
+        Samples of an epoch.
+
+    by_distance : bool
+        Whether similarity goes by distances.
+
+    kind : {"linear", "hidden layers", "module"}
+        Kind of the hash function.
+
+    similar : SimilarRows, default=None
+        Who is similar to whom; None if the features are the targets.
+
+    Returns
+    -------
+    batches : Batches
+        The plan.
+    """
+    share = np.inf if similar is None else similar.share
+    size = _size_of_random_batch(n_samples, by_distance)
+    n_similar = share * _or_auto(batch_size, size)
+    few_similar = n_similar < _MIN_SIMILAR_PER_SAMPLE
+    shuffle_to_split = _shuffle_of(
+        similar, n_similar, _MIN_SIMILAR_PER_SAMPLE, _FEW_TOGETHER
+    )
+    shuffle = shuffle_to_split
+    size = _MAX_BATCH if few_similar else size
+    n_epochs = _number_of_epochs(n_samples, _or_auto(batch_size, size))
+    if share < _SHARE_OF_MANY_CLASSES and not by_distance:
+        most_epochs = _or_auto(max_iter, _MAX_EPOCHS_OF_MANY_CLASSES[kind])
+        enough = _enough_samples(share, _MAX_BATCH_OF_MANY_CLASSES[kind])
+        size = max(size, min(enough, n_samples * most_epochs // _MIN_STEPS))
+        if kind == "hidden layers":
+            n_similar = share * _or_auto(batch_size, size)
+            shuffle = _shuffle_of(similar, n_similar, _ENOUGH_SIMILAR, _MANY_TOGETHER)
+        if isinstance(batch_size, str):
+            n_epochs = _number_of_epochs_of_many_classes(n_samples, size, most_epochs)
+    return Batches(
+        _or_auto(batch_size, size),
+        _or_auto(max_iter, n_epochs),
+        few_similar,
+        shuffle,
+        shuffle_to_split,
+    )
+
+
+def _size_of_random_batch(n_samples, by_distance):
+    """Samples of a minibatch of few classes, or where similarity goes by distances."""
+    if by_distance:
+        return min(max(n_samples // 5, 32), _MAX_BATCH_BY_DISTANCE)
+    return min(max(n_samples // 20, 32), _MAX_BATCH)
+
+
+def _enough_samples(share, most):
+    """Samples of a minibatch of many classes: at least 256, and at most so many."""
+    if share * most <= _ENOUGH_SIMILAR:
+        return most
+    return max(math.ceil(_ENOUGH_SIMILAR / share), _MAX_BATCH)
+
+
+def _number_of_epochs(n_samples, batch_size):
+    """Epochs of training: as many as make enough steps, but not too many."""
+    return min(math.ceil(_ENOUGH_STEPS * batch_size / n_samples), _MAX_EPOCHS)
+
+
+def _number_of_epochs_of_many_classes(n_samples, batch_size, most_epochs):
+    """Epochs over minibatches of many classes.
+
+    Of many samples there are no more than of smaller minibatches, which cost as much for
+    each sample. Of few samples there are more, so that steps do not become too few.
+    """
+    n_epochs = _number_of_epochs(n_samples, _MAX_BATCH)
+    fewest = math.ceil(_MIN_STEPS * batch_size / n_samples)
+    return max(n_epochs, min(fewest, most_epochs))
+
+
+def _shuffle_of(similar, n_similar, n_enough, n_together):
+    """What puts samples into a random order, of which minibatches or held-out rows are cut.
+
+    Parameters
+    ----------
+    similar : SimilarRows or None
+        Who is similar to whom; None if that is not known.
+
+    n_similar : float
+        Samples in a random minibatch that are similar to one of it.
+
+    n_enough : float
+        So many of them need no bringing together.
+
+    n_together : int
+        Similar samples that otherwise follow each other, if the affinity tells groups.
+
+    Returns
+    -------
+    shuffle : callable
+        ``shuffle(samples, rng)``, the samples in another order.
+    """
+    if n_similar < n_enough and similar.has_groups:
+        return partial(similar.shuffle, n_together=n_together)
+    return _shuffled
+
+
+def _has_cuda():
+    """Whether torch finds a CUDA device; it is not imported where there is no driver."""
+    if not has_torch():
+        return False
+    if "torch" not in sys.modules and not any(map(find_library, _DRIVERS)):
+        return False
+    import torch
+
+    return torch.cuda.is_available()
+
+
+def _shuffled(samples, rng):
+    return samples[rng.permutation(len(samples))]
+
+
+def _or_auto(value, automatic):
+    """A parameter, which may be an array, or what it stands for if it is "auto"."""
+    return automatic if isinstance(value, str) and value == "auto" else value
