@@ -95,7 +95,7 @@ class _Part(NamedTuple):
 
     rows: slice | np.ndarray
     words: np.ndarray
-    terms: tuple | None  # None if queries are bits, which no terms matter to
+    terms: Terms | None  # None if queries are bits, which no terms matter to
 
 
 class _Found(NamedTuple):
@@ -138,7 +138,7 @@ class _Search:
     def _part(self, rows):
         terms = None
         if not self.by_bits:
-            terms = tuple(map(fixed, self.index.terms.rows(rows)))
+            terms = Terms(*map(fixed, self.index.terms.rows(rows)))
         if isinstance(rows, slice):
             words = self.index.words[:, rows]
         else:
