@@ -11,7 +11,8 @@
 
 A linear function has its defaults. Hidden layers of 256 units are trained for NDCG in
 100 epochs of minibatches of 64, 256 and 1 024, and by their defaults. All codes have 32
-bits. Three splits of *words* and *clip_art*. SKLEARN_TALR_DATA names the folder of sets.
+bits. There are three splits of *words* and *clip_art*. SKLEARN_TALR_DATA names the folder
+of the sets.
 """
 
 from functools import partial

@@ -145,10 +145,10 @@ class TALRHasher(GradientHasher):
         A network of your own in place of linear layers: from batches of float32 features
         to `n_bits` activations. `fit` trains a copy of it, from the weights it has and on
         features as they are; `hidden_layer_sizes`, `dropout` and `init` have no meaning
-        for it. It does best with features of about unit scale, after a warm-up by cross
-        entropy, and with ``BatchNorm1d(n_bits, affine=False)`` as its last layer. Token
-        ids, up to ``2**24``, reach it as float32 as well: let its `forward` begin with
-        ``x.long()``.
+        for it. It does best with features of about unit scale, with
+        ``BatchNorm1d(n_bits, affine=False)`` as its last layer and, if it is recurrent,
+        after a warm-up by cross entropy. Token ids, up to ``2**24``, reach it as float32 as
+        well: let its `forward` begin with ``x.long()``.
 
     affinity : "auto" or affinity oracle, default="auto"
         Who is similar to whom. ``"auto"`` goes by the form of `y`: labels of shape
