@@ -201,6 +201,8 @@ class HeightBits(NamedTuple):
 
 # Bits of a code that tell the height, by the size of words
 N_HEIGHT_BITS = {1: 9, 8: 8}
+# Bits of a word, by what finds their vectors
+WORD_SIZES = {"axes": 1, "bits": 1, "codebooks": 8}
 
 
 def rule_of_multiples(low, high):
@@ -337,9 +339,16 @@ class Model:
         return _sums_of(data, self.vectors, dtype)
 
     @property
+    def method(self):
+        """What has found the vectors: "axes", "bits" or "codebooks"."""
+        if self.vectors.ndim == 3:
+            return "codebooks"
+        return "bits" if self.factors.firsts is None else "axes"
+
+    @property
     def word_size(self):
         """Bits of a word."""
-        return 1 if self.vectors.ndim == 2 else 8
+        return WORD_SIZES[self.method]
 
     @property
     def n_bits(self):
@@ -433,7 +442,7 @@ class Model:
 
     def bits_of(self, rows):
         """Bits of directions."""
-        if self.word_size == 1 and self.factors.firsts is not None:
+        if self.method == "axes":
             from .._loops._words import round_axes
 
             firsts = self.factors.firsts
