@@ -189,17 +189,17 @@ PLAN = [
     ([*FILES, "recommender"], ["inner_product", "euclidean"], [16, 32], [0], WORDS),
     (["raw scenes"], ["cosine"], [8], [0, 1, 2], WORDS[:2]),
     (["raw scenes"], ["cosine"], [16], [0], WORDS[:2]),
-    (FEW_DIMS, ["cosine"], [32, 16, 64], [0], [AXES[0], *WORDS]),
-    (
-        ["recommender, 80 dims"],
-        ["inner_product", "euclidean"],
-        [32, 16, 64],
-        [0],
-        [AXES[0], *WORDS],
-    ),
 ]
-
-
+OF_FEW_DIMS = [
+    (FEW_DIMS, ["cosine"]),
+    (["recommender, 80 dims"], ["inner_product", "euclidean"]),
+]
+PLAN += [
+    (names, metrics, [n_bytes], [0], methods)
+    for methods in ([AXES[0], "AdditiveHasher", "faiss OPQ+PQ"], WORDS[1:2])
+    for n_bytes in (32, 16, 64)
+    for names, metrics in OF_FEW_DIMS
+]
 DATA = list(dict.fromkeys(name for names, *_ in PLAN for name in names))
 
 

@@ -80,10 +80,9 @@ class AdditiveHasher(BaseHasher):
         - ``"codebooks"`` does so in words of eight bits, which must divide `n_bits`. A
           codebook has 256 vectors. It leads if bits are few, and takes longest to fit and
           to encode.
-        - ``"auto"`` fits axes and bits to 3 000 rows at most. It keeps axes if they leave
-          less than 0.9 times as much of rows held out, as one minus their cosine.
-          Otherwise all three are fitted to all rows, and the one that leaves least is
-          kept. See Notes.
+        - ``"auto"`` fits axes and bits to 3 000 rows at most. If axes lead clearly by rows
+          held out, no other method is fitted to all rows. Otherwise the one that leaves
+          least of them is kept, as one minus their cosine. See Notes.
 
         A shortlist by Hamming distance, as `n_candidates` of HashedNeighbors makes it,
         loses few neighbors or none with bits, and more with codebooks or axes.
@@ -172,9 +171,11 @@ class AdditiveHasher(BaseHasher):
     From 1 800 rows and 24 bits on rows held out choose: this form must raise their recall
     by 0.02 in codes of equal length.
 
-    ``method="auto"`` tries no codebooks if 8 does not divide `n_bits`, for more than 256
-    bits, or for fewer than 1 000 rows or 8 a bit. It takes bits for fewer than 100 rows.
-    Under another metric than the cosine codebooks have to leave 5 % less than others. An
+    ``method="auto"`` keeps axes at once if they leave less than 0.9 times as much of rows
+    held out as single bits do, or up to 128 bits 0.6 times as much. It also does so if 8
+    bits for each axis are fewer than `n_bits`. It tries no codebooks if 8 does not divide
+    `n_bits`, for more than 256 bits, or for fewer than 1 000 rows or 8 a bit. It takes bits
+    for fewer than 50 rows. Under another metric than the cosine codebooks have to leave 5 % less than others. An
     index of the very rows that are fitted, as of
     :class:`~sklearn_talr.neighbors.HashedNeighbors`, keeps codebooks up to 35 % more: they
     fit these rows more closely than others. What ``"auto"`` takes, ``method`` set to the

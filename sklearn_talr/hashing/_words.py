@@ -339,6 +339,28 @@ class Model:
         return _sums_of(data, self.vectors, dtype)
 
     @property
+    def error(self):
+        """What `judge` found that codes leave of rows, and factors, or None."""
+        return None if self.cosine is None else 1 - self.cosine + self.factor_error
+
+    def error_of(self, rows):
+        """What codes leave of rows, as one minus their mean cosine, and factors."""
+        sums = self._sums(self._codes_of(rows))
+        return 1 - float(np.mean(_cosines(rows, sums))) + self.factor_error
+
+    @property
+    def factor_error(self):
+        """What the bytes of factors add to one minus the cosine.
+
+        It matters if the rows have two or three dimensions: many sums point almost exactly
+        to a row then, and their lengths are far apart. The logarithms of factors stand at
+        equal steps, so that half of the mean squared error is the square of a step over 24.
+        """
+        if self.rule is None:  # of tangents, whose heights are not yet set
+            return 0.0
+        return ((self.rule.high - self.rule.low) / 255) ** 2 / 24
+
+    @property
     def method(self):
         """What has found the vectors: "axes", "bits" or "codebooks"."""
         if self.vectors.ndim == 3:
