@@ -171,8 +171,9 @@ class AdditiveHasher(BaseHasher):
     From 1 800 rows and 24 bits on rows held out choose: this form must raise their recall
     by 0.02 in codes of equal length.
 
-    ``method="auto"`` keeps axes at once if they leave less than 0.9 times as much of rows
-    held out as single bits do, or up to 128 bits 0.6 times as much. It also does so if 8
+    ``method="auto"`` keeps axes at once if they find as many neighbors among rows held out
+    as single bits do, and leave less than 0.9 times as much of these rows, or up to 128
+    bits 0.6 times as much. If they find fewer, they are out. It also keeps them if 8
     bits for each axis are fewer than `n_bits`. It tries no codebooks if 8 does not divide
     `n_bits`, for more than 256 bits, or for fewer than 1 000 rows or 8 a bit. It takes bits
     for fewer than 50 rows. Under another metric than the cosine codebooks have to leave 5 %

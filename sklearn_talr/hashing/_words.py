@@ -348,6 +348,13 @@ class Model:
         sums = self._sums(self._codes_of(rows))
         return 1 - float(np.mean(_cosines(rows, sums))) + self.factor_error
 
+    def recall_of_directions(self, rows, n_neighbors):
+        """Share of the nearest others of each direction that are nearest by codes, too."""
+        sums = self._sums(self._codes_of(rows))
+        sums /= np.maximum(_norms(sums), _TINY)[:, None]
+        nearest = _are_nearest(rows @ rows.T, n_neighbors)
+        return (nearest & _are_nearest(rows @ sums.T, n_neighbors)).sum() / nearest.sum()
+
     @property
     def factor_error(self):
         """What the bytes of factors add to one minus the cosine.

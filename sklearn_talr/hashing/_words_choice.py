@@ -21,6 +21,7 @@ _ROWS_TO_COMPARE = 5_000  # by single bits, which hardly need more, with other m
 _LEAST_ROWS_OF_TRIALS = 50
 _ROWS_OF_TRIALS = 3_000
 _SHARE_HELD_OUT_OF_TRIALS = 0.2
+_SHARE_OF_NEIGHBORS = 0.01  # of rows held out, which axes must find as many of as bits
 # Decoding error of axes over that of single bits, below which axes are kept at once. With
 # 31 words codebooks have .94 to 1.06 of the error of single bits, and take half a minute.
 # With 5 to 15 words they have .66 to .87, and take seconds.
@@ -70,6 +71,12 @@ def methods_to_fit(frame, rows, settings, rng, *, are_items):
     axes, bits, held_out = _trials(frame, rows, settings, rng)
     if not axes.vectors[-1].any():
         return ["axes"]  # they have 8 bits each, and the last bit stands for nothing
+    # Of GIST axes leave less than bits and find fewer neighbors: these differ along axes
+    # that have no bits.
+    n_neighbors = max(1, int(_SHARE_OF_NEIGHBORS * len(held_out)))
+    recalls = [model.recall_of_directions(held_out, n_neighbors) for model in (axes, bits)]
+    if recalls[0] < recalls[1]:
+        return methods
     axes_error, bits_error = axes.error_of(held_out), bits.error_of(held_out)
     lead = _CLEAR_LEAD
     if can_have_codebooks:

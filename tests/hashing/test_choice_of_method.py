@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_talr._progress import Progress
 from sklearn_talr.hashing import AdditiveHasher
+from sklearn_talr.hashing._words import Model
 from sklearn_talr.hashing._words_choice import best_model, methods_to_fit
 from sklearn_talr.hashing._words_fit import CodeSettings, choose_frame
 from sklearn_talr.neighbors import HashedNeighbors
@@ -61,6 +62,35 @@ def test_of_few_bits_axes_are_not_fitted_to_all_rows():
     assert methods_of(X[:49], 512) == ["bits"]
 
 
+def test_axes_that_find_fewer_neighbors_are_not_kept_for_less_error(monkeypatch):
+    """Neighbors differ from each other along axes that get no bits."""
+    rng = np.random.default_rng(0)
+    centers = rng.standard_normal((200, 6))
+    groups = rng.integers(200, size=1_200)
+    fine = 0.15 * rng.standard_normal((1_200, 120))
+    X = np.hstack([4 * centers[groups], fine])
+    assert methods_of(X, 40) == ["codebooks", "bits"]
+    monkeypatch.setattr(Model, "recall_of_directions", lambda *model_and_rows: 1.0)
+    assert methods_of(X, 40) == ["codebooks", "bits", "axes"]
+
+
+def test_recall_of_directions_is_that_of_the_definition():
+    X = rows_of(60, 5)
+    hasher = AdditiveHasher(8, method="bits", metric="euclidean", random_state=0).fit(X)
+    model = hasher._model_
+    rows, _ = model.frame.split(X)
+    sums = (2.0 * hasher.transform(X) - 1) @ model.vectors
+    sums /= np.linalg.norm(sums, axis=1, keepdims=True)
+    n_found = 0
+    for row in range(60):
+        others = [other for other in range(60) if other != row]
+        true = sorted(others, key=lambda other: -(rows[row] @ rows[other]))[:3]
+        found = sorted(others, key=lambda other: -(rows[row] @ sums[other]))[:3]
+        n_found += len(set(true) & set(found))
+    recall = model.recall_of_directions(rows, 3)
+    assert recall == pytest.approx(n_found / 180, abs=0.03)  # but for codes that are equal
+
+
 def test_items_of_an_index_have_codebooks_unless_axes_lead_by_more():
     X = rows_of(1_200, 8)
     lengths = range(8, 64, 8)
@@ -73,7 +103,7 @@ def test_items_of_an_index_have_codebooks_unless_axes_lead_by_more():
 @pytest.mark.parametrize(
     ("X", "n_bits", "method"),
     [
-        (rows_of(1_200, 6), 24, "axes"),
+        (rows_of(1_200, 6), 40, "axes"),
         (load_digits().data[:300], 16, "bits"),
         (rows_of(1_200, 32, n_clusters=30), 16, "codebooks"),
     ],
