@@ -177,9 +177,11 @@ def embeddings_few_dims():
         for data, metric in names:
             cells = [figures.get((data, metric, size, method), "") for method in titles]
             if any(cells):
-                title = f"{data}, {metric.replace('_', ' ')}, {size} bytes"
+                name = data.replace("cifar10", "CIFAR-10")
+                title = f"{name}, {metric.replace('_', ' ')}, {size} bytes"
                 found.append([title, *cells])
-    return found
+    kept = [i for i in range(len(found[0])) if any(row[i] for row in found[1:])]
+    return [[row[i] for i in kept] for row in found]
 
 
 def compared(n_bytes, end):
