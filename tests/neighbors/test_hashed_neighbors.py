@@ -98,7 +98,7 @@ def test_answers_are_those_of_the_single_steps(hasher, query):
 def test_words_of_eight_fit_the_items_of_an_index_more_closely():
     rng = np.random.default_rng(0)
     centers = rng.standard_normal((40, 32))
-    rows = centers[rng.integers(40, size=1_000)] + 0.7 * rng.standard_normal((1_000, 32))
+    rows = centers[rng.integers(40, size=1_000)] + rng.standard_normal((1_000, 32))
     hasher = AdditiveHasher(64, random_state=0)
     alone = clone(hasher).fit(rows)
     own = HashedNeighbors(hasher).fit(rows).hasher_
