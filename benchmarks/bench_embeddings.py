@@ -1,6 +1,7 @@
 """Recall of short codes of embeddings, beside quantizers, at exactly equal stored bytes.
 
     python benchmarks/bench_embeddings.py --only text  # or all cells: hours, goes on
+    python benchmarks/bench_embeddings.py --only "text, 64 dims"
 
 Of embeddings of your own the command ``sklearn-talr-codes`` tells the same in minutes.
 
@@ -10,7 +11,8 @@ the rest are fitted to. Under "cosine" the mean of the rows to fit is subtracted
 have unit length; "raw scenes" are GIST features above 0, whose mean is left. Under "inner
 product" and "euclidean" rows are as they are, but those of text, which have unit length,
 are multiplied by exp(.7 N), N normal; "recommender" is made up: 64 columns of uneven scale,
-50 clusters, uneven lengths.
+50 clusters, uneven lengths. Sets of "dims" have so many leading principal components of the
+rows to fit, and those rows are at most 10 000; "recommender, 80 dims" has 80 columns.
 
 *Bytes* are all that is stored of an item, factors and lengths included, for all methods.
 Decodings of quantizers are scored as they are and, under the cosine, also at unit length;
@@ -28,6 +30,7 @@ import numpy as np
 from _store import RESULTS, Store
 from benchmark_sets import BENCHMARKS, folder_of_sets
 from scipy.linalg import eigh, qr
+from sklearn.decomposition import PCA
 from sklearn.preprocessing import normalize
 
 from sklearn_talr._codes_command import (
@@ -53,6 +56,12 @@ NORMAL = {
     2: np.array([0.4528, 1.510]),
     4: np.array([0.1284, 0.3881, 0.6568, 0.9424, 1.256, 1.618, 2.069, 2.733]),
 }
+# Sets cut to few dimensions, as SIFT (128) and DEEP (96) have them
+FEW_DIMS = {
+    **{f"cifar10, {n} dims": ("cifar10", n) for n in (64, 96, 128)},
+    **{f"text, {n} dims": ("text", n) for n in (64, 96)},
+}
+FEW_DIMS_TRAIN = 10_000
 KEY = ["data", "metric", "n_bytes", "seed", "method"]
 FIGURES = ["recall", "fit_seconds", "encode_seconds", "n_train"]
 STORE = Store(RESULTS / "embeddings.csv", KEY, FIGURES)
@@ -61,15 +70,22 @@ STORE = Store(RESULTS / "embeddings.csv", KEY, FIGURES)
 def load(name, metric, seed):
     """Queries, rows to fit and items of a set."""
     rng = np.random.default_rng(seed)
+    if name in FEW_DIMS:
+        return leading_components(*FEW_DIMS[name], seed)
     if name == "raw scenes":
         with np.load(folder_of_sets() / FILES["scenes"]) as arrays:
             X = arrays["X"].astype(np.float32)
         # Only under the cosine the mean would be subtracted.
         return split(normalize(X[rng.permutation(len(X))]), "inner_product")
-    if name == "recommender":
-        centers = rng.standard_normal((50, 64))
-        X = centers[rng.integers(50, size=31_000)] + rng.standard_normal((31_000, 64))
-        X = X * np.exp(-np.arange(64) / 16) * np.exp(0.5 * rng.standard_normal((31_000, 1)))
+    if name.startswith("recommender"):
+        n_columns = 80 if "80" in name else 64
+        n_rows = 21_000 if "80" in name else 31_000
+        centers = rng.standard_normal((50, n_columns))
+        X = centers[rng.integers(50, size=n_rows)] + rng.standard_normal(
+            (n_rows, n_columns)
+        )
+        X = X * np.exp(-np.arange(n_columns) / 16)
+        X = X * np.exp(0.5 * rng.standard_normal((n_rows, 1)))
     else:
         with np.load(folder_of_sets() / FILES[name]) as arrays:
             X = arrays["X"].astype(np.float32)
@@ -77,6 +93,20 @@ def load(name, metric, seed):
         if name == "text" and metric != "cosine":
             X = X * np.exp(0.7 * rng.standard_normal((len(X), 1)))
     return split(X.astype(np.float32), metric)
+
+
+def leading_components(name, n_dims, seed):
+    """Queries, rows to fit and items of a set, along its leading principal components."""
+    query, train, items = load(name, "cosine", seed)
+    train = train[:FEW_DIMS_TRAIN]
+    axes = PCA(n_dims, random_state=0).fit(train)
+    return [normalize(axes.transform(part)) for part in (query, train, items)]
+
+
+def opq(n_features, n_bytes, *others):
+    """Optimized product quantization, of as many dimensions as bytes divide."""
+    n_dims = -(-n_features // n_bytes) * n_bytes
+    return Quantizer(f"OPQ{{0}}_{n_dims},PQ{{0}}", n_features, n_bytes, *others)
 
 
 def wide_beam(*how):
@@ -135,14 +165,15 @@ class TurboQuant(Quantizer):
 
 METHODS = {
     **OF_COMMAND,
-    "AdditiveHasher, single bits": partial(additive, word_size=1),
+    "AdditiveHasher, single bits": partial(additive, method="bits"),
+    "faiss OPQ+PQ": opq,
     "faiss ResidualQuantizer, beam 16": wide_beam,
     "faiss LocalSearchQuantizer": partial(Quantizer, "LSQ{0}x8"),
     **{f"faiss RaBitQ, {b} bits": partial(RaBitQ, b) for b in (1, 2, 4)},
     **{f"TurboQuant, {b} bits": partial(TurboQuant, b) for b in (1, 2, 4)},
 }
 WORDS = ["AdditiveHasher", "faiss ResidualQuantizer", "faiss OPQ+PQ"]
-AXES = ["AdditiveHasher, max_iter=0", *(name for name in METHODS if "TurboQ" in name)]
+AXES = ["AdditiveHasher, axes", *(name for name in METHODS if "TurboQ" in name)]
 RABITQ = [name for name in METHODS if "RaBitQ" in name]  # whose factors take up to 20 bytes
 # Sets, metrics, bytes, seeds and methods
 PLAN = [
@@ -159,12 +190,23 @@ PLAN = [
     (["raw scenes"], ["cosine"], [8], [0, 1, 2], WORDS[:2]),
     (["raw scenes"], ["cosine"], [16], [0], WORDS[:2]),
 ]
+OF_FEW_DIMS = [
+    (FEW_DIMS, ["cosine"]),
+    (["recommender, 80 dims"], ["inner_product", "euclidean"]),
+]
+PLAN += [
+    (names, metrics, [n_bytes], [0], methods)
+    for methods in ([AXES[0], "AdditiveHasher", "faiss OPQ+PQ"], WORDS[1:2])
+    for n_bytes in (32, 16, 64)
+    for names, metrics in OF_FEW_DIMS
+]
+DATA = list(dict.fromkeys(name for names, *_ in PLAN for name in names))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--csv", type=Path, default=STORE.path)
-    parser.add_argument("--only", nargs="+", default=[*FILES, "recommender", "raw scenes"])
+    parser.add_argument("--only", nargs="+", default=DATA)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     args = parser.parse_args()
     STORE.path = args.csv

@@ -44,7 +44,7 @@ def behind(classifier=None):
 
 
 LOGISTIC = ClassProbabilities(LogisticRegression(C=3, max_iter=1000), temperature=1)
-SINGLE_BITS = {"word_size": 1, "metric": "inner_product", "random_state": 0}
+SINGLE_BITS = {"method": "bits", "metric": "inner_product", "random_state": 0}
 HASHERS = {
     "LSH": LSHHasher(N_BITS, random_state=0),
     "ITQ": ITQHasher(N_BITS, random_state=0),

@@ -193,7 +193,7 @@ def itq(n_features, n_bytes, metric, seed):
 
 
 METHODS = {
-    "AdditiveHasher, max_iter=0": partial(additive, max_iter=0),
+    "AdditiveHasher, axes": partial(additive, method="axes"),
     "ITQHasher": itq,
     "AdditiveHasher": additive,
     "faiss OPQ+PQ": partial(Quantizer, "OPQ{0},PQ{0}"),

@@ -34,6 +34,6 @@ def warm_up() -> None:
     X, y = np.random.default_rng(0).normal(size=(64, 4)), np.arange(64) % 4
     for params in ({}, {"hidden_layer_sizes": 4, "loss": "nDCG"}):
         TALRHasher(8, max_iter=1, random_state=0, device="cpu", **params).fit(X, y)
-    for word_size in (1, 8):
-        AdditiveHasher(16, word_size=word_size, max_iter=1, random_state=0).fit(X)
+    for method in ("axes", "bits", "codebooks"):
+        AdditiveHasher(16, method=method, max_iter=1, random_state=0).fit(X)
     RankingSVC().fit(X, y == 0)

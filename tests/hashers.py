@@ -60,7 +60,7 @@ MEASURES = [
     for simplified in (False, True)
 ]
 CROSS_VIEW = [CrossViewHasher(8, teacher=None, max_iter=2), CrossViewHasher(8, max_iter=2)]
-ADDITIVE = [AdditiveHasher(8, max_iter=3), AdditiveHasher(8, max_iter=0)]
+ADDITIVE = [AdditiveHasher(8, max_iter=3), AdditiveHasher(8, method="axes")]
 HASHERS = [*LINEAR, *ADDITIVE, *DISCRETE, *GRADIENT, *CROSS_VIEW]
 # The same with one loss of each kind: of rankings, of classes and of triplets
 KINDS = [*LINEAR, *ADDITIVE, *DISCRETE, *GRADIENT[:2], GRADIENT[5], *CROSS_VIEW]

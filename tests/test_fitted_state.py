@@ -34,7 +34,7 @@ Y, OTHER_Y = np.arange(40) % 3, np.arange(40) // 2 % 3
 
 CASES = [(hasher, "fit", {}) for hasher in KINDS]
 CASES += [
-    (AdditiveHasher(8, word_size=8, max_iter=2), "fit", {}),
+    (AdditiveHasher(8, method="codebooks", max_iter=2), "fit", {}),
     (TALRHasher(8), "partial_fit", {}),
     (TALRHasher(8, loss=HashNetLoss()), "partial_fit", {}),
     (TALRHasher(8, max_iter=2), "fit", {"warm_start": True}),
@@ -75,7 +75,7 @@ def state_of(hasher):
 @pytest.fixture(scope="module", autouse=True)
 def full_caches():
     """Caches of products are filled once, by statements that no later call comes by."""
-    AdditiveHasher(8, word_size=8, max_iter=1).fit(X).encode(X)
+    AdditiveHasher(8, method="codebooks", max_iter=1).fit(X).encode(X)
 
 
 @every_way_to_fit

@@ -21,7 +21,7 @@ from sklearn_talr.neighbors import HashedNeighbors, ItemRanker, MaxSimNeighbors
 RIDGE, SVC = KernelRidgeClassifierCV(), RankingSVC(tol=0.1)
 ADDITIVE = [  # by bits; by words; both, of which the better ones are kept
     AdditiveHasher(8, max_iter=3),
-    AdditiveHasher(16, word_size=8, max_iter=3, metric="euclidean"),
+    AdditiveHasher(16, method="codebooks", max_iter=3, metric="euclidean"),
     AdditiveHasher(8, max_iter=3),
 ]
 TALR = small(early_descent=True, n_iter_no_change=1)

@@ -38,7 +38,7 @@ ESTIMATORS = [
     *HASHERS,
     *SEVERAL_SHAPES,
     AdditiveHasher(9, metric="euclidean", max_iter=2),
-    AdditiveHasher(8, word_size=8, max_iter=2),
+    AdditiveHasher(8, method="codebooks", max_iter=2),
     ClassProbabilities(GaussianNB()),
     HammingNeighbors(3),
     WeightedHammingNeighbors(3),

@@ -58,7 +58,7 @@ _OF_TEACHER = {
     "kernel + TALR-AP": _behind_teacher(TALRHasher(loss="AP")),
     "kernel + TALR-NDCG": _behind_teacher(TALRHasher(loss="nDCG")),
     "kernel + additive": _behind_teacher(
-        AdditiveHasher(word_size=1, metric="inner_product")
+        AdditiveHasher(method="bits", metric="inner_product")
     ),
     "kernel + additive words": _behind_teacher(AdditiveHasher(metric="inner_product")),
     "kernel + TALR-NDCG, hidden layer": _behind_teacher(TALRHasher(loss="nDCG", **_HIDDEN)),
@@ -86,12 +86,12 @@ _OF_FEATURES = {
     "logistic + additive": Method(
         make_pipeline(
             ClassProbabilities(_LOGISTIC, temperature=1),
-            AdditiveHasher(word_size=1, metric="inner_product"),
+            AdditiveHasher(method="bits", metric="inner_product"),
         ),
         "two stages",
     ),
     "additive bits, addend": Method(
-        AdditiveHasher(word_size=1, metric="euclidean"), "search"
+        AdditiveHasher(method="bits", metric="euclidean"), "search"
     ),
     "additive words, addend": Method(AdditiveHasher(metric="euclidean"), "search"),
     "additive words": Method(AdditiveHasher(metric="cosine"), "search"),

@@ -108,7 +108,7 @@ for n_bits in (32, 64, 128):
 
     @method(f"additive {n_bits}", bits=1)
     def by_weights(X, X_query, n_bits=n_bits):
-        hasher = AdditiveHasher(n_bits, word_size=1, random_state=0).fit(X)
+        hasher = AdditiveHasher(n_bits, method="bits", random_state=0).fit(X)
         codes = hasher.encode(X)
         return weighted_scores(hasher.query_weights(X_query), codes), n_bits / 8 + 4
 

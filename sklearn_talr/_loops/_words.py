@@ -20,7 +20,9 @@ import numpy as np
 from ._compile import compiled, copy_to
 from ._lanes import best_entry
 
-_PATIENCE = 3  # rounds after which nothing is expected to improve
+# Rounds in vain after which nothing is expected to improve. With 3 the decoding error of 64
+# bits of few dimensions is 3 % higher, and encoding takes a tenth less time.
+_PATIENCE = 5
 _BITS_PER_TURN, _SWEEPS_AFTER_TURNS = 32, 2
 
 

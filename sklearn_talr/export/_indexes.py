@@ -5,8 +5,8 @@ from numbers import Integral
 
 import numpy as np
 
-from .._compat import Interval, Options
-from .._types import Any, Column
+from .._compat import Interval, StrOptions
+from .._types import Any, Column, Literal
 from ._databases import check_codes, validate_export, warn_of_repeats
 
 _BINARY = "BFlat"
@@ -17,7 +17,9 @@ _LIFT = 1 / 64
 
 
 @validate_export(
-    description=[str], weighted=["boolean"], word_size=[Options(Integral, {1, 8})]
+    description=[str],
+    weighted=["boolean"],
+    method=[StrOptions({"axes", "bits", "codebooks"})],
 )
 def to_faiss(
     codes: Any,
@@ -25,7 +27,7 @@ def to_faiss(
     *,
     ids: Column = None,
     weighted: bool = False,
-    word_size: int = 1,
+    method: Literal["axes", "bits", "codebooks"] = "bits",
 ) -> Any:
     """Build an index of faiss, for queries that are codes or for weighted queries.
 
@@ -52,12 +54,13 @@ def to_faiss(
         Whether to build an index for weighted queries. It compares with all codes and
         returns the highest scores: the weighted sums of
         :func:`~sklearn_talr.codes.weighted_scores`, over the length (the Euclidean norm)
-        of the weights, to within the rounding of its tables. With ``word_size=8`` it
-        returns the sums themselves.
+        of the weights, to within the rounding of its tables. With
+        ``method="codebooks"`` it returns the sums themselves.
 
-    word_size : {1, 8}, default=1
-        Bits of the words that weighted queries weigh, as `word_size_` of
-        :class:`~sklearn_talr.hashing.AdditiveHasher` tells it.
+    method : {"axes", "bits", "codebooks"}, default="bits"
+        What has made the codes, as `method_` of
+        :class:`~sklearn_talr.hashing.AdditiveHasher` tells it. Queries have a weight for
+        each bit, or for each of the 256 values of a byte if there are codebooks.
 
     Returns
     -------
@@ -69,8 +72,8 @@ def to_faiss(
     ValueError
         If `codes` are no codes or have factors or addends, `ids` are not different integers
         less than 2**63 and other than -1, one for each code, a `description` is given
-        together with ``weighted=True``, or words of 8 bits without it or for codes they do
-        not divide.
+        together with ``weighted=True``, or codebooks without it or for codes whose length
+        is no multiple of 8.
 
     Warns
     -----
@@ -89,15 +92,16 @@ def to_faiss(
     become 0. faiss rounds its tables of the weights to 8 bits: fetch more than are wanted,
     and order these by exact scores.
 
-    For words of eight bits the index is an ``IndexPQ`` whose 256 centroids of a word have
+    For codebooks the index is an ``IndexPQ`` whose 256 centroids of a word have
     one 1 each. Its scores are not rounded. It takes 256 KiB a word beside the codes.
 
     faiss adds up what words contribute, and multiplies no sum by a factor, which codes of
     :class:`~sklearn_talr.hashing.AdditiveHasher` have. For these a second stage is needed,
     so that the bits alone are indexed by intent::
 
-        bits, size = PackedCodes(codes.data, codes.n_bits), hasher.word_size_
-        _, found = to_faiss(bits, weighted=True, word_size=size).search(weights, 100)
+        bits = PackedCodes(codes.data, codes.n_bits)
+        index = to_faiss(bits, weighted=True, method=hasher.method_)
+        _, found = index.search(weights, 100)
         for row, places in zip(weights, found):  # ids are places unless you gave others
             scores = weighted_scores([row], codes[places])[0]
             best = places[np.argsort(-scores, kind="stable")[:10]]
@@ -128,10 +132,10 @@ def to_faiss(
             "ids must not have -1 for faiss, which answers so where it finds nothing. Give "
             "that item another id."
         )
-    if word_size == 8 and (not weighted or packed.n_bits % 8):
+    if method == "codebooks" and (not weighted or packed.n_bits % 8):
         raise ValueError(
-            f"word_size=8 takes weighted=True, got {weighted}, and codes whose length is a "
-            f"multiple of 8, got {packed.n_bits} bits."
+            f'method="codebooks" takes weighted=True, got {weighted}, and codes whose '
+            f"length is a multiple of 8, got {packed.n_bits} bits."
         )
     if weighted:
         if description != _BINARY:
@@ -139,7 +143,7 @@ def to_faiss(
                 f"description={description!r} is a kind of binary index; leave it out with "
                 "weighted=True, which makes one kind only."
             )
-        make = _words_of_eight if word_size == 8 else _fast_scan
+        make = _words_of_eight if method == "codebooks" else _fast_scan
         index = make(faiss, packed)
         named = faiss.IndexIDMap2(faiss.IndexFlatIP(index.d))
     else:

@@ -10,7 +10,6 @@ from sklearn.utils.validation import check_is_fitted
 from .._arrays import Space
 from .._compat import (
     Interval,
-    Options,
     StrOptions,
     available_if,
     fit_method,
@@ -26,31 +25,22 @@ from ..codes._packed import as_packed
 from ..features._scaling import without_far_rows
 from ._base import BaseHasher, Layers, check_features
 from ._words import TangentFrame, scaled
-from ._words_fit import (
-    WORD_ITERATIONS,
-    are_words_better,
-    choose_frame,
-    fit_bits,
-    fit_words,
-    improve_bits,
-    n_height_bits,
-)
+from ._words_choice import fit_best, methods_to_fit, n_tasks_of_all
+from ._words_fit import CodeSettings, choose_frame, improve_bits
 
 _ITERATIONS_PER_CHUNK = 2
 _N_NEIGHBORS = 10  # of `score`
 _CELLS_PER_BLOCK = 2**20
-_LEAST_ROWS, _ROWS_PER_BIT, _MOST_BITS = 1_000, 8, 256  # of words of eight
 _ROWS_FOR_HEIGHTS = 4_096  # which tell within which bounds heights are kept
-_ROWS_TO_COMPARE = 5_000  # by single bits, which hardly need more, with words
 
 
 def _learns_in_parts(hasher):
     """Whether there is a partial_fit, or AttributeError with the reason."""
-    if hasher.word_size == 8 or hasher.max_iter == 0:
+    if hasher.method in ("axes", "codebooks"):
         raise AttributeError(
-            "partial_fit improves single bits by alternations, which word_size="
-            f"{hasher.word_size} and max_iter={hasher.max_iter} rule out. Call fit with "
-            "all rows, or set word_size=1 and a max_iter above 0."
+            "partial_fit improves single bits by alternations, which "
+            f"method={hasher.method!r} rules out. Call fit with all rows, or set "
+            'method="bits".'
         )
     return True
 
@@ -69,10 +59,10 @@ class AdditiveHasher(BaseHasher):
     bits. HammingNeighbors refuses the codes of `encode`, unless ``metric="inner_product"``.
     It cannot tell the bits of `transform` from other codes.
 
-    The vectors are found by alternating least squares and local search over the words. This
-    is additive quantization (Babenko and Lempitsky, CVPR 2014). Words of one
-    bit add or subtract a vector, as in a binary autoencoder with a linear decoder
-    (Carreira-Perpinan and Raziperchikolaei, CVPR 2015).
+    The vectors are steps along principal axes, or they are found by alternating least
+    squares and local search over the words. The latter is additive quantization (Babenko
+    and Lempitsky, CVPR 2014). Words of one bit add or subtract a vector, as in a binary
+    autoencoder with a linear decoder (Carreira-Perpinan and Raziperchikolaei, CVPR 2015).
 
     Parameters
     ----------
@@ -80,19 +70,23 @@ class AdditiveHasher(BaseHasher):
         Number of bits of a code, at least 1. There may be more of them than features.
         Without labels 64 to 512 are usual.
 
-    word_size : {"auto", 1, 8}, default="auto"
-        Bits of a word, which must divide `n_bits`. The larger the words, the more a code
-        says, if there are rows enough to find their vectors. ``"auto"`` means 1 if 8 does
-        not divide `n_bits`, for more than 256 bits, for fewer than 8 rows a bit or 1 000,
-        and for ``max_iter=0``. Otherwise both are fitted, and words of 8 are kept if they
-        leave less of rows held out, as one minus their cosine, or under another metric than
-        the cosine 5 % less. An index of the very rows
-        that are fitted, as of :class:`~sklearn_talr.neighbors.HashedNeighbors`, keeps words
-        of 8 up to 35 % more: they fit these rows more closely than others.
+    method : {"auto", "axes", "bits", "codebooks"}, default="auto"
+        What finds the vectors.
 
-        Words of 8 take longer to fit and to encode. A shortlist by Hamming distance, as
-        `n_candidates` of HashedNeighbors makes it, loses neighbors with words of 8, and few
-        or none with 1. `partial_fit` improves words of 1 only.
+        - ``"axes"`` rounds rows along principal axes, in words of one bit. It fits in about
+          a second, and leads if there are more than some 2.5 bits for each dimension along
+          which rows differ.
+        - ``"bits"`` alternates least squares and local search, in words of one bit. Only
+          this method has `partial_fit`.
+        - ``"codebooks"`` does so in words of eight bits, which must divide `n_bits`. A
+          codebook has 256 vectors. It leads if bits are few, and takes longest to fit and
+          to encode.
+        - ``"auto"`` fits axes and bits to 3 000 rows at most. If axes lead clearly by rows
+          held out, no other method is fitted to all rows. Otherwise the one that leaves
+          least of them is kept, as one minus their cosine. See Notes.
+
+        A shortlist by Hamming distance, as `n_candidates` of HashedNeighbors makes it,
+        loses few neighbors or none with bits, and more with codebooks or axes.
 
     metric : {"cosine", "inner_product", "euclidean"}, default="cosine"
         How features are compared. Words tell the direction of a row, from the mean of all
@@ -102,14 +96,13 @@ class AdditiveHasher(BaseHasher):
         that are not centered, such as raw GIST, may get codes of another form, see Notes.
 
     alpha : "auto" or float, default="auto"
-        Strength of the ridge penalty on the vectors, per row. ``"auto"`` means, for words
-        of 8, that of 0.02, 0.1 and 0.4 whose words point nearest to rows held out, and 0.05
-        for words of 1.
+        Strength of the ridge penalty on the vectors, per row. ``"auto"`` means for
+        codebooks that of 0.02, 0.1 and 0.4 whose words point nearest to rows held out, and
+        0.05 for bits. Axes take none.
 
     max_iter : int, default=12
-        Greatest number of alternations: find the vectors, then choose the words. Words of 8
-        need no more than 3. 0 is for millions of rows: rows are rounded along principal
-        axes, in words of 1, see Notes. It takes no `alpha`, and no `partial_fit`.
+        Greatest number of alternations: find the vectors, then choose the words. At least
+        1. Codebooks need no more than 3, and axes take none.
 
     max_samples : int or None, default=20_000
         `fit` draws so many rows if there are more. None means all.
@@ -128,7 +121,7 @@ class AdditiveHasher(BaseHasher):
     Attributes
     ----------
     coefs_ : list of one ndarray of shape (n_features, n_bits)
-        Vectors of the bits, as columns; of words of 8, half of what a bit adds in the mean
+        Vectors of the bits, as columns; of codebooks, half of what a bit adds in the mean
         over the values of its word. Unless cosines are compared they are divided by the
         root mean square length of the training rows, from their mean. So no
         weight depends on the unit of the features more than they do.
@@ -140,8 +133,8 @@ class AdditiveHasher(BaseHasher):
         All vectors that queries have weights for: those of the bits, or of the values of
         all words, see :func:`~sklearn_talr.codes.weighted_scores`.
 
-    word_size_ : {1, 8}
-        Bits of a word.
+    method_ : {"axes", "bits", "codebooks"}
+        What has found the vectors. A word of codebooks has eight bits, others have one.
 
     mean_ : ndarray of shape (n_features,)
         Mean of the rows fitted, after these were scaled to unit length under ``"cosine"``.
@@ -150,8 +143,7 @@ class AdditiveHasher(BaseHasher):
         `mean_`, which is subtracted from queries, too. Only under ``"euclidean"``.
 
     n_iter_ : int
-        Alternations done, also for words of a size that is not kept; 1 where ``max_iter=0``
-        rounds once.
+        Alternations done, also by methods that are not kept; axes count as 1.
 
     n_features_in_ : int
         Number of features seen by `fit`.
@@ -180,14 +172,25 @@ class AdditiveHasher(BaseHasher):
     From 1 800 rows and 24 bits on rows held out choose: this form must raise their recall
     by 0.02 in codes of equal length.
 
-    ``max_iter=0`` takes seconds to fit, and microseconds to encode a row. A principal axis
-    of the rows gets up to 8 bits, each bit where it lowers the squared error most. Axes
-    with equally many are rotated as those of :class:`ITQHasher`, and rows are rounded to
-    equal steps along each. Bits beyond 8 for each axis along which rows differ stand for
-    nothing. Of the ten nearest among 10 000 texts codes of 16, 32, 64 and 128 bytes find
-    .520, .693, .832 and .926; with alternations those of 16 and 32 find .660 and .758. Of
-    8 bytes ITQHasher makes better ones there. A shortlist by Hamming distance loses
-    neighbors, the more the longer the codes are.
+    ``method="auto"`` keeps axes at once if they find as many neighbors among rows held out
+    as single bits do, and leave less than 0.9 times as much of these rows, or up to 128
+    bits 0.6 times as much. If they find fewer, they are out. It also keeps them if 8
+    bits for each axis are fewer than `n_bits`. It tries no codebooks if 8 does not divide
+    `n_bits`, for more than 256 bits, or for fewer than 1 000 rows or 8 a bit. It takes bits
+    for fewer than 50 rows. Under another metric than the cosine codebooks have to leave 5 %
+    less than others. An index of the very rows that are fitted, as of
+    :class:`~sklearn_talr.neighbors.HashedNeighbors`, keeps codebooks that leave up to 35 %
+    more: they fit these rows more closely than others. What ``"auto"`` takes, ``method``
+    set to the same makes, to the last digit.
+
+    ``method="axes"`` fits in about a second, and encodes a row in microseconds. A principal
+    axis of the rows gets up to 8 bits, each bit where it lowers the squared error most.
+    Axes with equally many are rotated as those of :class:`ITQHasher`, and rows are rounded
+    to equal steps along each. Bits beyond 8 for each axis along which rows differ stand for
+    nothing. Of the ten nearest among 10 000 rows of 512 numbers, features of CIFAR-10,
+    codes of 16, 32, 64 and 128 bytes find .596, .739, .830 and .903; codebooks of 16 and 32
+    bytes find .650 and .748, and take 15 and 44 s to fit. A shortlist by Hamming distance
+    loses neighbors, the more the longer the codes are.
 
     The signs of `decision_function`, of inner products with the vectors of single bits, are
     not the bits of `transform`: a row is not encoded in the way a query is. The Hamming
@@ -212,10 +215,10 @@ class AdditiveHasher(BaseHasher):
 
     _parameter_constraints = {
         "n_bits": [Interval(Integral, 1, None, closed="left")],
-        "word_size": [StrOptions({"auto"}), Options(Integral, {1, 8})],
+        "method": [StrOptions({"auto", "axes", "bits", "codebooks"})],
         "metric": [StrOptions({"cosine", "inner_product", "euclidean"})],
         "alpha": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
         "max_samples": [Interval(Integral, 2, None, closed="left"), None],
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
@@ -224,7 +227,7 @@ class AdditiveHasher(BaseHasher):
 
     n_bits: int = 32
     _: KW_ONLY
-    word_size: Literal["auto", 1, 8] = "auto"
+    method: Literal["auto", "axes", "bits", "codebooks"] = "auto"
     metric: Literal["cosine", "inner_product", "euclidean"] = "cosine"
     alpha: float | Literal["auto"] = "auto"
     max_iter: int = 12
@@ -255,25 +258,20 @@ class AdditiveHasher(BaseHasher):
         ConvergenceWarning
             If Ctrl-C has ended the fit early, which keeps the vectors found by then.
         """
-        if self.word_size == 8 and self.max_iter == 0:
+        if self.method == "codebooks" and self.n_bits % 8:
             raise ValueError(
-                "max_iter=0 finds no words of 8 bits, which word_size=8 asks for. Set "
-                'word_size="auto", or a max_iter above 0.'
+                f"n_bits={self.n_bits} is no multiple of 8, the bits of a word of "
+                'method="codebooks". Change one of them, or set method="auto".'
             )
-        if self.word_size == 8 and self.n_bits % 8:
-            raise ValueError(
-                f"n_bits={self.n_bits} is no multiple of word_size=8. "
-                'Change one of them, or set word_size="auto".'
-            )
-        return self._fit(X, y, self.word_size, self.max_samples)
+        return self._fit(X, y, self.method, self.max_samples)
 
     @available_if(_learns_in_parts)
     @fit_method
     def partial_fit(self, X: Rows, y: Any = None) -> Self:
         """Improve the vectors of single bits by more rows.
 
-        The first call does what `fit` does with ``word_size=1``. The mean stays that of the
-        first rows. Codes made before belong to the vectors of that time: encode the
+        The first call does what `fit` does with ``method="bits"``. The mean stays that of
+        the first rows. Codes made before belong to the vectors of that time: encode the
         database when all rows have been seen.
 
         Parameters
@@ -293,13 +291,13 @@ class AdditiveHasher(BaseHasher):
         ------
         ValueError
             If `n_bits` or `metric` is no longer what the first rows were fitted with, or
-            `fit` has given words of several bits, or bits without alternations.
+            `fit` has made codes of axes or codebooks.
 
         AttributeError
-            If `word_size` asks for words of several bits, or `max_iter` is 0.
+            If `method` asks for axes or codebooks.
         """
         if not hasattr(self, "n_iter_"):
-            return self._fit(X, y, 1, None)
+            return self._fit(X, y, "bits", None)
         X, seen = check_features(self, X, reset=False)
         model = self._model_
         frame = model.frame
@@ -310,17 +308,16 @@ class AdditiveHasher(BaseHasher):
                     f"{getattr(self, name)!r}. Call fit to start anew."
                 )
         if model.moments is None:
-            kind = "words of 8 bits" if model.word_size > 1 else "the bits of max_iter=0"
             raise ValueError(
-                f"partial_fit cannot improve {kind}, as `fit` chose for this hasher. Call "
-                "fit with all rows, or set word_size=1 and fit."
+                f"partial_fit cannot improve {model.method}, which `fit` has made for this "
+                'hasher. Call fit with all rows, or set method="bits" and fit.'
             )
         progress = self._progress(X, y, seen, _ITERATIONS_PER_CHUNK, self.n_iter_)
         with one_thread():
             rows, _ = frame.split(X)
             signs = 2 * model.bits_of(rows).astype(np.float32) - 1
-            how = self.alpha, _ITERATIONS_PER_CHUNK, self.n_jobs, progress
-            model = improve_bits(frame, rows, signs, model.moments, *how)
+            settings = self._settings(_ITERATIONS_PER_CHUNK)
+            model = improve_bits(frame, rows, signs, model.moments, settings, progress)
         return replace_fitted(self, progress.finish(model))
 
     def encode(self, X: Rows) -> PackedCodes:
@@ -432,7 +429,7 @@ class AdditiveHasher(BaseHasher):
         n_found = sum(map_in_threads(one_thread()(count), blocks, self.n_jobs))
         return float(n_found / (n_neighbors * n_samples))
 
-    def _fit(self, X, y, size, max_samples):
+    def _fit(self, X, y, method, max_samples):
         fits_items = vars(self).pop("_fits_items", False)  # said for this fit alone
         X, seen = check_features(self, X)
         rng = independent_random_state(self.random_state)
@@ -440,35 +437,25 @@ class AdditiveHasher(BaseHasher):
         sample = X[rng.permutation(X.shape[0])[:max_samples]]
         if self.metric != "cosine" and not sp.issparse(sample):
             sample = without_far_rows(sample)
-        if size == "auto":
-            fits = self.n_bits % 8 == 0 and self.n_bits <= _MOST_BITS
-            enough = sample.shape[0] >= max(_LEAST_ROWS, _ROWS_PER_BIT * self.n_bits)
-            size = "auto" if fits and enough and self.max_iter else 1
-        n_of_words = 0 if size == 1 else min(self.max_iter, WORD_ITERATIONS)
-        n_of_bits = 0 if size == 8 else max(self.max_iter, 1)
-        n_most = n_of_words + n_of_bits * (2 if n_of_words else 1)
-        progress = self._progress(X, y, seen, n_most)
-        progress.n_alike = n_of_words or n_most
+        are_items = fits_items and sample.shape[0] == X.shape[0]
+        settings = self._settings(self.max_iter)
         with one_thread():
             frame = choose_frame(sample, self.metric, self.n_bits)
-            rows, how = frame.split(sample)[0], (self.n_jobs, rng, progress)
-            if n_of_words:
-                n_word_bits = self.n_bits - n_height_bits(frame, 8)
-                of_words = n_word_bits // 8, self.alpha, n_of_words
-                model = fit_words(frame, rows, *of_words, *how)
-            if n_of_bits and not progress.is_over:
-                n_single_bits = self.n_bits - n_height_bits(frame, 1)
-                of_bits = n_single_bits, self.alpha, self.max_iter
-                some = rows[:_ROWS_TO_COMPARE] if n_of_words else rows
-                bits = fit_bits(frame, some, *of_bits, *how)
-                are_items = fits_items and len(rows) == X.shape[0]
-                are_better = n_of_words and are_words_better(
-                    model, bits, self.metric, are_items
-                )
-                if not are_better:
-                    is_whole = len(some) == len(rows) or progress.is_over
-                    model = bits if is_whole else fit_bits(frame, rows, *of_bits, *how)
+            rows, _ = frame.split(sample)
+            methods = [method]
+            if method == "auto":
+                methods = methods_to_fit(frame, rows, settings, rng, are_items=are_items)
+            n_tasks = n_tasks_of_all(methods, self.max_iter)
+            progress = self._progress(X, y, seen, n_tasks)
+            if len(methods) > 1:  # others take no time beside the first one
+                progress.n_alike = n_tasks_of_all(methods[:1], self.max_iter)
+            model = fit_best(
+                methods, frame, rows, settings, rng, progress, are_items=are_items
+            )
         return replace_fitted(self, progress.finish(model))
+
+    def _settings(self, max_iter):
+        return CodeSettings(self.n_bits, self.alpha, max_iter, self.n_jobs)
 
     def _progress(self, X, y, seen, n_most, n_before=0):
         """Progress of alternations, at most so many after those of earlier chunks."""
@@ -486,7 +473,7 @@ class AdditiveHasher(BaseHasher):
                 "intercepts_": [np.zeros(model.n_bits, dtype=np.float32)],
                 "query_coef_": coef,
                 "mean_": frame.mean,
-                "word_size_": model.word_size,
+                "method_": model.method,
                 "n_iter_": n_before + progress.n_done,
                 "_model_": model,
             }

@@ -201,6 +201,8 @@ class HeightBits(NamedTuple):
 
 # Bits of a code that tell the height, by the size of words
 N_HEIGHT_BITS = {1: 9, 8: 8}
+# Bits of a word, by what finds their vectors
+WORD_SIZES = {"axes": 1, "bits": 1, "codebooks": 8}
 
 
 def rule_of_multiples(low, high):
@@ -337,9 +339,45 @@ class Model:
         return _sums_of(data, self.vectors, dtype)
 
     @property
+    def error(self):
+        """What `judge` found that codes leave of rows, and factors, or None."""
+        return None if self.cosine is None else 1 - self.cosine + self.factor_error
+
+    def error_of(self, rows):
+        """What codes leave of rows, as one minus their mean cosine, and factors."""
+        sums = self._sums(self._codes_of(rows))
+        return 1 - float(np.mean(_cosines(rows, sums))) + self.factor_error
+
+    def recall_of_directions(self, rows, n_neighbors):
+        """Share of the nearest others of each direction that are nearest by codes, too."""
+        sums = self._sums(self._codes_of(rows))
+        sums /= np.maximum(_norms(sums), _TINY)[:, None]
+        nearest = _are_nearest(rows @ rows.T, n_neighbors)
+        return (nearest & _are_nearest(rows @ sums.T, n_neighbors)).sum() / nearest.sum()
+
+    @property
+    def factor_error(self):
+        """What the bytes of factors add to one minus the cosine.
+
+        It matters if the rows have two or three dimensions: many sums point almost exactly
+        to a row then, and their lengths are far apart. The logarithms of factors stand at
+        equal steps, so that half of the mean squared error is the square of a step over 24.
+        """
+        if self.rule is None:  # of tangents, whose heights are not yet set
+            return 0.0
+        return ((self.rule.high - self.rule.low) / 255) ** 2 / 24
+
+    @property
+    def method(self):
+        """What has found the vectors: "axes", "bits" or "codebooks"."""
+        if self.vectors.ndim == 3:
+            return "codebooks"
+        return "bits" if self.factors.firsts is None else "axes"
+
+    @property
     def word_size(self):
         """Bits of a word."""
-        return 1 if self.vectors.ndim == 2 else 8
+        return WORD_SIZES[self.method]
 
     @property
     def n_bits(self):
@@ -433,7 +471,7 @@ class Model:
 
     def bits_of(self, rows):
         """Bits of directions."""
-        if self.word_size == 1 and self.factors.firsts is not None:
+        if self.method == "axes":
             from .._loops._words import round_axes
 
             firsts = self.factors.firsts

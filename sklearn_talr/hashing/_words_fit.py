@@ -7,6 +7,7 @@ anew, as in additive quantization (Babenko and Lempitsky, CVPR 2014; Martinez et
 "LSQ++", ECCV 2018).
 """
 
+from copy import deepcopy
 from functools import cache, partial
 from typing import NamedTuple
 
@@ -18,6 +19,7 @@ from .._progress import Progress
 from ._linear import itq_projection, nearest_orthogonal
 from ._words import (
     N_HEIGHT_BITS,
+    WORD_SIZES,
     Frame,
     Model,
     Table,
@@ -52,7 +54,7 @@ _ROTATIONS, _MOST_ROOTED = 10, 256
 # 0.1, raw GIST of .86, rectified networks of .57.
 _LEAST_MEAN = 0.2
 _ROWS_TO_CHOOSE_FRAME = 5_000
-_ITERATIONS_OF_TRIALS = 3
+ITERATIONS_OF_TRIALS = 3
 # With fewer rows the recall of those held out, half of them, decides by chance.
 _LEAST_ROWS_FOR_TANGENTS = 1_800
 _LEAST_BITS_FOR_TANGENTS = 24  # of shorter codes a third or more would tell heights
@@ -62,9 +64,6 @@ _SHARE_OF_NEIGHBORS = 0.005
 # Recall that tangents must gain among rows held out, at equal stored bytes. On raw GIST
 # they gain .05 to .09, on rectified networks and texts .01 at most.
 _LEAST_GAIN_OF_TANGENTS = 0.02
-# That of words of eight over that of single bits, up to which they are preferred
-_ERROR_OF_OTHERS = {"cosine": 1.0, "inner_product": 0.95, "euclidean": 0.95}
-_ERROR_OF_ITEMS = 1.35
 
 
 class Moments(NamedTuple):
@@ -99,14 +98,74 @@ class Moments(NamedTuple):
         return np.linalg.solve(penalized, self.with_rows).astype(np.float32)
 
 
-def are_words_better(of_words, of_bits, metric, are_items):
-    """Whether words of eight do better than single bits for rows that were held out.
+class CodeSettings(NamedTuple):
+    """What a fit is to make, by whatever method.
 
-    Where the rows of the fit are the items, words of eight fit these more closely than rows
-    held out tell. They are better than bits that an interrupt has left without a judgment.
+    Parameters
+    ----------
+    n_bits : int
+        Length of the codes, bits of heights included.
+
+    alpha : float or "auto"
+        Strength of the penalty on vectors. Axes take none.
+
+    max_iter : int
+        Greatest number of alternations. Axes take none.
+
+    n_jobs : int or None
+        Number of threads that share the rows.
     """
-    most = _ERROR_OF_ITEMS if are_items else _ERROR_OF_OTHERS[metric]
-    return of_bits.cosine is None or 1 - of_words.cosine < most * (1 - of_bits.cosine)
+
+    n_bits: int
+    alpha: float | str
+    max_iter: int
+    n_jobs: int | None
+
+
+def fit_codes(method, frame, rows, settings, rng, progress):
+    """The model that one method finds for rows in random order.
+
+    It draws from a copy of the generator: a method makes the same codes whether others are
+    tried beside it or not.
+
+    Parameters
+    ----------
+    method : {"axes", "bits", "codebooks"}
+        What finds the vectors of words.
+
+    frame : Frame or TangentFrame
+        How features became the rows.
+
+    rows : ndarray of shape (n_rows, n_features), dtype float32
+        Rows of unit length.
+
+    settings : CodeSettings
+        What the fit is to make.
+
+    rng : RandomState
+        What is drawn from.
+
+    progress : Progress
+        What is told of alternations.
+
+    Returns
+    -------
+    model : Model
+    """
+    rng = deepcopy(rng)
+    n_bits = settings.n_bits - _n_height_bits(frame, method)
+    if method == "axes":
+        return _fit_axes(frame, rows, n_bits, rng, progress)
+    if method == "bits":
+        return _fit_bits(frame, rows, n_bits, settings, rng, progress)
+    return _fit_codebooks(frame, rows, n_bits, settings, rng, progress)
+
+
+def n_tasks_of(method, max_iter):
+    """Number of tasks that a fit by a method has at most."""
+    if method == "axes":
+        return 1
+    return max_iter if method == "bits" else min(max_iter, WORD_ITERATIONS)
 
 
 def choose_frame(X, metric, n_bits):
@@ -142,18 +201,17 @@ def choose_frame(X, metric, n_bits):
     n_held = min(_MOST_HELD_OUT, len(some_rows) // 2)
     held_out, fitted_rows = some_rows[:n_held], some_rows[n_held:]
     n_neighbors = round(_SHARE_OF_NEIGHBORS * n_held)
+    settings = CodeSettings(n_bits, _ALPHA_OF_BITS, ITERATIONS_OF_TRIALS, n_jobs=None)
     recalls = []
     for candidate in (frame, tangent_frame):
-        model = fit_bits(
+        model = fit_codes(
+            "bits",
             candidate,
             candidate.split(fitted_rows)[0],
-            n_bits - n_height_bits(candidate, 1),
-            alpha=_ALPHA_OF_BITS,
-            max_iter=_ITERATIONS_OF_TRIALS,
-            n_jobs=None,
+            settings,
             # A generator of its own: a trial does not change what the fit draws
-            rng=np.random.RandomState(0),
-            progress=Progress(),
+            np.random.RandomState(0),
+            Progress(),
         )
         if isinstance(candidate, TangentFrame):
             model.set_heights(fitted_rows)
@@ -164,25 +222,21 @@ def choose_frame(X, metric, n_bits):
     return frame
 
 
-def n_height_bits(frame, word_size):
+def _n_height_bits(frame, method):
     """Bits of a code that tell heights: none unless the frame has tangents."""
-    return N_HEIGHT_BITS[word_size] if isinstance(frame, TangentFrame) else 0
+    return N_HEIGHT_BITS[WORD_SIZES[method]] if isinstance(frame, TangentFrame) else 0
 
 
-def fit_bits(frame, rows, n_bits, alpha, max_iter, n_jobs, rng, progress):
+def _fit_bits(frame, rows, n_bits, settings, rng, progress):
     """The model of single bits for rows in random order."""
-    if max_iter == 0:
-        progress.begin()
-        model = _fit_axes(frame, rows, n_bits, rng)
-        progress.end()
-        return model
     projection = itq_projection(rows[:_ROWS_TO_START_FROM], n_bits, rng)
     signs = np.where(rows @ projection.astype(np.float32) > 0, 1, -1).astype(np.float32)
-    return improve_bits(frame, rows, signs, None, alpha, max_iter, n_jobs, progress)
+    return improve_bits(frame, rows, signs, None, settings, progress)
 
 
-def _fit_axes(frame, rows, n_bits, rng):
+def _fit_axes(frame, rows, n_bits, rng, progress):
     """The model of principal axes, along which rows in random order are rounded."""
+    progress.begin()
     n_features, n_held = rows.shape[1], _n_held_out(rows)
     fitted = rows[n_held:]
     moments = fitted.T @ fitted / np.float64(len(fitted))
@@ -216,13 +270,17 @@ def _fit_axes(frame, rows, n_bits, rng):
     vectors[: len(best)] *= 2.0 ** (places - 1)[:, None]
     firsts = np.append(firsts, np.arange(len(best), n_bits))
     model = Model.of_bits(frame, vectors, firsts=firsts)
-    may_be = n_held > 0 and n_bits <= _MOST_ROOTED  # encoding takes a product more then
-    is_rooted = may_be and model.judge(rows[:n_held])[0]
+    is_rooted = False
+    if n_held:
+        is_rooted, model.cosine = model.judge(rows[:n_held])
+        # Encoding takes a product more then
+        is_rooted = is_rooted and n_bits <= _MOST_ROOTED
     model.set_rule(rows[:_ROWS_FOR_BOUNDS], is_rooted)
+    progress.end()
     return model
 
 
-def improve_bits(frame, rows, signs, before, alpha, max_iter, n_jobs, progress):
+def improve_bits(frame, rows, signs, before, settings, progress):
     """The model of single bits after some alternations.
 
     `before` are moments of earlier rows, or None.
@@ -230,19 +288,19 @@ def improve_bits(frame, rows, signs, before, alpha, max_iter, n_jobs, progress):
 
     def solve(part):
         moments = Moments.of(signs[part], rows[part], before)
-        return Model.of_bits(frame, moments.vectors(alpha), moments)
+        return Model.of_bits(frame, moments.vectors(settings.alpha), moments)
 
     def improve():
-        vectors = Moments.of(signs, rows, before).vectors(alpha)
+        vectors = Moments.of(signs, rows, before).vectors(settings.alpha)
         gram = vectors @ vectors.T
 
         def of_part(part):
             return improve_signs(rows[part], vectors, gram, signs[part], 0, _SWEEPS)
 
-        return sum(in_threads(of_part, rows, n_jobs)) / signs.size
+        return sum(in_threads(of_part, rows, settings.n_jobs)) / signs.size
 
     # The best vectors of any signs: an interrupt may come while some are being improved.
-    return _alternate(rows, solve, improve, max_iter, progress)
+    return _alternate(rows, solve, improve, settings.max_iter, progress)
 
 
 def _alternate(rows, solve, improve, max_iter, progress):
@@ -285,8 +343,10 @@ def _n_held_out(rows):
     return min(_MOST_HELD_OUT, int(_SHARE_HELD_OUT * n_rows))
 
 
-def fit_words(frame, rows, n_words, alpha, max_iter, n_jobs, rng, progress):
+def _fit_codebooks(frame, rows, n_bits, settings, rng, progress):
     """The model of words of eight bits for rows in random order."""
+    n_words = n_bits // 8
+    n_jobs = settings.n_jobs
     is_of_tangents = isinstance(frame, TangentFrame)
     some_rows = rows[:_ROWS_TO_START_FROM]
     codebooks = _residual_codebooks(some_rows, n_words, is_of_tangents, rng)
@@ -295,7 +355,9 @@ def fit_words(frame, rows, n_words, alpha, max_iter, n_jobs, rng, progress):
 
     @cache
     def penalty():
-        return _best_alpha(rows, words[:, :_WORDS_TO_TRY]) if alpha == "auto" else alpha
+        if settings.alpha == "auto":
+            return _best_alpha(rows, words[:, :_WORDS_TO_TRY])
+        return settings.alpha
 
     def solve(part):
         is_all = part == slice(None)
@@ -311,7 +373,8 @@ def fit_words(frame, rows, n_words, alpha, max_iter, n_jobs, rng, progress):
         codebooks[:] = best(slice(None))
         return share
 
-    return _alternate(rows, solve, improve, max_iter, progress)
+    n_tasks = n_tasks_of("codebooks", settings.max_iter)
+    return _alternate(rows, solve, improve, n_tasks, progress)
 
 
 def _improve_words(rows, words, codebooks, n_jobs, n_rounds=_ROUNDS, *, anew=False):

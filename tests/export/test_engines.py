@@ -121,7 +121,7 @@ def test_faiss_sums_words_of_eight_bits():
     pytest.importorskip("faiss")
     rng = np.random.default_rng(0)
     codes, weights = random_codes(rng, 300, 24), rng.normal(size=(5, 768))
-    how = {"ids": np.arange(300) + 7, "weighted": True, "word_size": 8}
+    how = {"ids": np.arange(300) + 7, "weighted": True, "method": "codebooks"}
     scores, ids = export.to_faiss(codes, **how).search(weights.astype(np.float32), 300)
     exact = np.take_along_axis(weighted_scores(weights, codes), ids - 7, axis=1)
     assert_allclose(scores, exact, atol=1e-5)
@@ -210,29 +210,29 @@ def test_sql_finds_the_same(n_bits, ids, sql):
 
 
 @cache
-def scored(metric, word_size, has_ids):
+def scored(metric, method, has_ids):
     """An index by weights, of signs where there is no metric."""
-    how = {"word_size": word_size, "metric": metric, "max_iter": 2, "random_state": 0}
-    hasher = AdditiveHasher(24 - (word_size == 1), **how)
+    how = {"method": method, "metric": metric, "max_iter": 2, "random_state": 0}
+    hasher = AdditiveHasher(24 if method == "codebooks" else 23, **how)
     hasher = hasher if metric else ITQHasher(20, random_state=0)
     ids = [f"\t{i:03}" for i in range(300)] if has_ids else None
     return HashedNeighbors(hasher, query="weights").fit(load_digits().data[:300], ids=ids)
 
 
 @pytest.mark.parametrize(
-    ("metric", "word_size", "has_ids"),
+    ("metric", "method", "has_ids"),
     [
-        (None, 1, False),
-        ("cosine", 1, True),
-        ("cosine", 8, False),
-        ("inner_product", 1, False),
-        ("inner_product", 8, True),
-        ("euclidean", 1, True),
-        ("euclidean", 8, False),
+        (None, "bits", False),
+        ("cosine", "bits", True),
+        ("cosine", "codebooks", False),
+        ("inner_product", "axes", False),
+        ("inner_product", "codebooks", True),
+        ("euclidean", "bits", True),
+        ("euclidean", "codebooks", False),
     ],
 )
-def test_sql_scores_what_we_score(metric, word_size, has_ids, sql):
-    index, X = scored(metric, word_size, has_ids), load_digits().data[300:320]
+def test_sql_scores_what_we_score(metric, method, has_ids, sql):
+    index, X = scored(metric, method, has_ids), load_digits().data[300:320]
     hasher, codes = index.hasher_, index.codes_
     engine = sql[0] if sql[0] in ("duckdb", "pgvector") else "sqlite_vec"
     ask, weights = load(sql, index, weighted=True), hasher.query_weights(X)
@@ -379,8 +379,8 @@ def test_usearch_has_no_negative_keys_and_no_strings():
 def test_words_that_codes_do_not_have_are_refused():
     pytest.importorskip("faiss")
     for n_bits, weighted in [(8, False), (9, True)]:
-        with pytest.raises(ValueError, match="word_size=8 takes weighted=True"):
-            export.to_faiss(np.eye(n_bits), weighted=weighted, word_size=8)
+        with pytest.raises(ValueError, match='method="codebooks" takes weighted=True'):
+            export.to_faiss(np.eye(n_bits), weighted=weighted, method="codebooks")
     with pytest.raises(ValueError, match="same hash function"):
         export.to_sql_weights(np.ones((1, 9)), 8, engine="duckdb")
 
@@ -447,7 +447,7 @@ def test_bad_arguments_are_refused():
         ("ids", lambda: export.to_faiss(np.eye(3), ids=7)),
         ("weighted", lambda: export.to_faiss(np.eye(3), weighted="yes")),
         ("weighted", lambda: export.to_pgvector(np.eye(3), weighted="yes")),
-        ("word_size", lambda: export.to_faiss(np.eye(3), weighted=True, word_size=2)),
+        ("method", lambda: export.to_faiss(np.eye(3), weighted=True, method="words")),
         ("engine", lambda: export.to_sql_weights(np.ones((1, 8)), 8, engine="mysql")),
     ]:
         with pytest.raises(ValueError, match=f"The '{name}' parameter of to_"):

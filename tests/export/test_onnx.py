@@ -83,8 +83,8 @@ def test_hashers_of_linear_layers(hasher, tmp_path):
     [
         (ITQHasher(16, random_state=0), None, False),
         (BREHasher(8, random_state=0), LABELS, False),
-        (AdditiveHasher(70, max_iter=2, word_size=1, random_state=0), None, False),
-        (AdditiveHasher(9, metric="euclidean", word_size=1, random_state=0), None, False),
+        (AdditiveHasher(70, max_iter=2, method="bits", random_state=0), None, False),
+        (AdditiveHasher(9, metric="euclidean", method="bits", random_state=0), None, False),
         (TALRHasher(12, max_iter=1, random_state=0), None, False),
         (TALRHasher(12, hidden_layer_sizes=9, max_iter=1, random_state=0), LABELS, True),
         (TALRHasher(8, loss=DSHLoss(), max_iter=1, random_state=0), LABELS, True),
@@ -108,8 +108,8 @@ def test_query_weights_of_hashers(hasher, labels, saturated, tmp_path):
 @pytest.mark.parametrize("metric", ["cosine", "inner_product", "euclidean"])
 def test_query_weights_of_words(metric, tmp_path):
     pytest.importorskip("onnx", reason="onnx is not installed")
-    hasher = AdditiveHasher(16, word_size=8, metric=metric, max_iter=2, random_state=0)
-    hasher.fit(X)
+    hasher = AdditiveHasher(16, method="codebooks", metric=metric, max_iter=2)
+    hasher.set_params(random_state=0).fit(X)
     export_onnx(hasher, tmp_path / "hasher.onnx", output="query_weights")
     expected = hasher.query_weights(X.astype(np.float32))
     assert expected.shape == (len(X), 512)

@@ -14,7 +14,7 @@ from sklearn_talr.codes import weighted_scores
 from sklearn_talr.hashing import AdditiveHasher
 
 METRICS = ["cosine", "inner_product", "euclidean"]
-each_size = pytest.mark.parametrize("word_size", [1, 8])
+each_method = pytest.mark.parametrize("method", ["axes", "bits", "codebooks"])
 
 
 @pytest.fixture(scope="module", name="X")
@@ -135,9 +135,9 @@ class TestWhereFeaturesLie:
         recalls = [hasher.score(Z[100:]) for hasher, Z in zip(hashers, moved)]
         assert np.ptp(recalls) < 0.01
 
-    @each_size
-    def test_weights_are_those_of_a_linear_function(self, word_size, X):
-        hasher = AdditiveHasher(16, word_size=word_size, metric="euclidean", random_state=0)
+    @each_method
+    def test_weights_are_those_of_a_linear_function(self, method, X):
+        hasher = AdditiveHasher(16, method=method, metric="euclidean", random_state=0)
         hasher.fit(X + 10)
         by_hand = (X + 10 - hasher.mean_) @ hasher.query_coef_
         assert_allclose(hasher.query_weights(X + 10), by_hand, atol=1e-3)

@@ -1,7 +1,6 @@
 """Hashers whose words have several bits, from their fit to the scores of their codes."""
 
 from itertools import product
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,19 +16,13 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from sklearn_talr.codes import maxsim_scores, weighted_scores
 from sklearn_talr.hashing import AdditiveHasher, _words
 from sklearn_talr.hashing._words import Model
-from sklearn_talr.hashing._words_fit import (
-    _ERRORS,
-    Moments,
-    _best_codebooks,
-    are_words_better,
-)
+from sklearn_talr.hashing._words_fit import _ERRORS, Moments, _best_codebooks
 from sklearn_talr.metrics import tie_aware_average_precision_score
 from sklearn_talr.neighbors import HashedNeighbors
 
 METRICS = ["cosine", "inner_product", "euclidean"]
 each_metric = pytest.mark.parametrize("metric", METRICS)
-# 0 stands for words of 1 without alternations, which are axes.
-each_size = pytest.mark.parametrize("word_size", [1, 8, 0])
+each_method = pytest.mark.parametrize("method", ["bits", "codebooks", "axes"])
 
 
 @pytest.fixture(scope="module", name="X")
@@ -37,9 +30,9 @@ def digits_as_float32():
     return load_digits().data[:600].astype(np.float32)
 
 
-def small(word_size=8, n_bits=16, **params):
-    params = {"max_iter": 2 if word_size else 0, "random_state": 0} | params
-    return AdditiveHasher(n_bits, word_size=word_size or 1, **params)
+def small(method="codebooks", n_bits=16, **params):
+    params = {"max_iter": 2, "random_state": 0} | params
+    return AdditiveHasher(n_bits, method=method, **params)
 
 
 def everything(hasher, X):
@@ -57,20 +50,20 @@ def assert_alike(hasher, other, X):
         assert_array_equal(found, expected)
 
 
-@parametrize_with_checks([small(8, 8, metric="euclidean", max_iter=1)])
+@parametrize_with_checks([small("codebooks", 8, metric="euclidean", max_iter=1)])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
 class TestScores:
-    @each_size
+    @each_method
     @each_metric
-    def test_scores_are_those_of_decodings(self, metric, word_size, X):
-        hasher = small(word_size, 32, metric=metric).fit(X)
+    def test_scores_are_those_of_decodings(self, metric, method, X):
+        hasher = small(method, 32, metric=metric).fit(X)
         queries, items = X[:30].astype(float), X[30:90].astype(float)
         codes = hasher.encode(items)
         weights = hasher.query_weights(queries)
-        assert weights.shape == (30, 1024 if word_size == 8 else 32)
+        assert weights.shape == (30, 1024 if method == "codebooks" else 32)
         origin = hasher.mean_
         decodings = hasher.inverse_transform(codes) - origin
         if metric == "cosine":
@@ -92,12 +85,12 @@ class TestScores:
             true = np.linalg.norm(items - origin, axis=1)
             assert_allclose(np.linalg.norm(decodings, axis=1), true, rtol=1e-2)
 
-    @each_size
+    @each_method
     @pytest.mark.parametrize(
         ("metric", "more"), [("cosine", 1), ("inner_product", 1), ("euclidean", 2)]
     )
-    def test_bytes_that_an_item_takes(self, metric, more, word_size, X):
-        codes = small(word_size, 32, metric=metric).fit(X).encode(X)
+    def test_bytes_that_an_item_takes(self, metric, more, method, X):
+        codes = small(method, 32, metric=metric).fit(X).encode(X)
         assert codes.nbytes == (4 + more) * len(X)
 
 
@@ -126,7 +119,7 @@ class TestVectors:
 
 class TestAxes:
     def test_bits_go_where_they_save_most(self, X):
-        model = small(0, 200).fit(X)._model_
+        model = small("axes", 200).fit(X)._model_
         rows = model.frame.split(X)[0].astype(float)
         variances = np.linalg.eigvalsh(rows.T @ rows / len(rows))[::-1]
         expected = np.zeros(64, dtype=int)
@@ -140,7 +133,7 @@ class TestAxes:
         assert_array_equal(widths, expected[expected > 0])
 
     def test_rows_are_rounded_to_the_nearest_steps(self, X):
-        hasher = small(0, 120).fit(X)
+        hasher = small("axes", 120).fit(X)
         model, bits = hasher._model_, hasher.transform(X[:40])
         rows = model.frame.split(X[:40])[0]
         ends = [*model.factors.firsts[1:], 120]
@@ -156,7 +149,7 @@ class TestAxes:
     def test_decodings_have_the_error_of_the_steps(self):
         rng = np.random.default_rng(0)
         X = rng.standard_normal((4_000, 30)) * np.linspace(2, 0.5, 30)
-        model = small(0, 60).fit(X)._model_
+        model = small("axes", 60).fit(X)._model_
         rows = model.frame.split(X)[0]
         variances = np.linalg.eigvalsh(rows.T @ rows / len(rows))[::-1]
         widths = np.zeros(30, dtype=int)
@@ -166,7 +159,7 @@ class TestAxes:
 
     def test_bits_that_no_axis_can_use_stand_for_nothing(self, X):
         X = X[X[:, 20:23].any(axis=1)]
-        hasher = small(0, 80).fit(X[:, 20:23])
+        hasher = small("axes", 80).fit(X[:, 20:23])
         assert not hasher.query_coef_[:, 24:].any()
         assert hasher.query_coef_[:, :24].any(axis=0).all()
         assert hasher.score(X[:, 20:23]) > 0.7
@@ -177,7 +170,7 @@ class TestRowsWithoutDirection:
 
     zeros = np.array([7, 300, 599])
 
-    @pytest.fixture(name="index", params=[1, 8, 0])
+    @pytest.fixture(name="index", params=["bits", "codebooks", "axes"])
     def index_with_zeros(self, X, request):
         X = X.copy()
         X[self.zeros] = 0
@@ -224,14 +217,14 @@ class TestRowsWithoutDirection:
         X = X.copy()
         X[::200] = 0
         with pytest.warns(UserWarning, match="X has 3 rows of zeros, first row 0"):
-            codes = small(1).fit(X).encode(sp.csr_array(X))
+            codes = small("bits").fit(X).encode(sp.csr_array(X))
         assert_array_equal(np.flatnonzero(codes.terms[:, 0] == 0), [0, 200, 400])
         for metric in ("inner_product", "euclidean"):
-            assert small(1, metric=metric).fit(X).encode(X).terms[:, 0].all()
+            assert small("bits", metric=metric).fit(X).encode(X).terms[:, 0].all()
 
 
-@each_size
-def test_loops_are_held_to_one_thread_of_blas(word_size, X, monkeypatch):
+@each_method
+def test_loops_are_held_to_one_thread_of_blas(method, X, monkeypatch):
     seen = []
     products = _words._products
 
@@ -242,7 +235,7 @@ def test_loops_are_held_to_one_thread_of_blas(word_size, X, monkeypatch):
     monkeypatch.setattr(_words, "_products", recorded)
     for n_jobs in (None, 2):
         with threadpool_limits(2):
-            hasher = small(word_size, n_jobs=n_jobs).fit(X)
+            hasher = small(method, n_jobs=n_jobs).fit(X)
             hasher.encode(X)
             blas = threadpool_info()
             assert {pool["num_threads"] for pool in blas} == {2}
@@ -250,91 +243,93 @@ def test_loops_are_held_to_one_thread_of_blas(word_size, X, monkeypatch):
     assert all(threads == {1} for threads in seen)
 
 
-@each_size
+@each_method
 class TestAnyFeatures:
     @each_metric
-    def test_fewer_rows_than_entries(self, metric, word_size, X):
-        hasher = small(word_size, metric=metric).fit(X[:7])
-        assert hasher.word_size_ == (word_size or 1)
+    def test_fewer_rows_than_entries(self, metric, method, X):
+        hasher = small(method, metric=metric).fit(X[:7])
+        assert hasher.method_ == method
         assert hasher.transform(X[:50]).shape == (50, 16)
         assert all(np.isfinite(part).all() for part in everything(hasher, X[:50]))
 
     @each_metric
-    def test_constant_features_are_no_others(self, metric, word_size, X):
-        hasher = small(word_size, metric=metric).fit(np.hstack([X[:200], X[:200] * 0]))
+    def test_constant_features_are_no_others(self, metric, method, X):
+        hasher = small(method, metric=metric).fit(np.hstack([X[:200], X[:200] * 0]))
         assert not hasher.query_coef_[64:].any()
         assert hasher.score(np.hstack([X, X * 0])) > 0.2
 
-    def test_sparse_rows_are_dense_rows(self, word_size, X):
-        dense, sparse = (small(word_size).fit(rows) for rows in (X, sp.csr_array(X)))
+    def test_sparse_rows_are_dense_rows(self, method, X):
+        dense, sparse = (small(method).fit(rows) for rows in (X, sp.csr_array(X)))
         assert_allclose(sparse.query_coef_, dense.query_coef_, atol=1e-4)
         assert_array_equal(dense.transform(sp.csr_array(X)), dense.transform(X))
         weights = dense.query_weights(sp.csr_array(X))
         assert_allclose(weights, dense.query_weights(X), rtol=1e-4, atol=1e-5)
 
 
-@each_size
+@each_method
 class TestSameResults:
-    def test_any_number_of_threads(self, word_size, X, monkeypatch):
+    def test_any_number_of_threads(self, method, X, monkeypatch):
         monkeypatch.setattr("sklearn_talr.hashing._base._BYTES_PER_BLOCK", 65_536)
-        alone, shared = (small(word_size, n_jobs=n_jobs).fit(X) for n_jobs in (None, 2))
+        alone, shared = (small(method, n_jobs=n_jobs).fit(X) for n_jobs in (None, 2))
         assert_alike(alone, shared, X)
         assert alone.score(X) == shared.score(X)
 
     @each_metric
-    def test_equal_seeds(self, metric, word_size, X):
+    def test_equal_seeds(self, metric, method, X):
         numpy_state = check_random_state(None).get_state  # of the global generator
         before = numpy_state()[1].copy()
-        fits = [small(word_size, metric=metric).fit(X) for _ in range(2)]
+        fits = [small(method, metric=metric).fit(X) for _ in range(2)]
         assert_array_equal(numpy_state()[1], before)
         assert_alike(*fits, X)
-        other = small(word_size, metric=metric, random_state=1).fit(X)
+        other = small(method, metric=metric, random_state=1).fit(X)
         assert (other.transform(X) != fits[0].transform(X)).any()
 
-    def test_rows_are_coded_alone_as_among_others(self, word_size, X):
-        hasher = small(word_size).fit(X)
+    def test_rows_are_coded_alone_as_among_others(self, method, X):
+        hasher = small(method).fit(X)
         alone = np.vstack([hasher.transform(X[[row]]) for row in range(100)])
         assert (alone == hasher.transform(X[:100])).mean() > 0.999  # but for ties
 
 
 class TestRefusals:
     def test_what_needs_alternations(self, X):
-        with pytest.raises(ValueError, match=r"max_iter=0 finds no words of 8.* Set"):
-            small(8, max_iter=0).fit(X)
-        hasher = small(0).fit(X)
-        with pytest.raises(AttributeError) as error:
-            hasher.partial_fit(X)
-        assert "max_iter=0 rule out. Call fit" in str(error.value.__cause__)
-        with pytest.raises(ValueError, match=r"the bits of max_iter=0.* Call fit"):
-            hasher.set_params(max_iter=3).partial_fit(X)
+        with pytest.raises(ValueError, match="The 'max_iter' parameter"):
+            small("axes", max_iter=0).fit(X)
+        for method in ("axes", "codebooks"):
+            hasher = small(method).fit(X)
+            with pytest.raises(AttributeError) as error:
+                hasher.partial_fit(X)
+            message = f"method='{method}' rules out. Call fit"
+            assert message in str(error.value.__cause__)
+            with pytest.raises(ValueError, match=rf"cannot improve {method}.* Call fit"):
+                hasher.set_params(method="bits").partial_fit(X)
 
-    @pytest.mark.parametrize(("n_bits", "word_size"), [(6, 8), (12, 8), (1, 8), (20, 8)])
-    def test_bits_that_make_no_whole_words(self, n_bits, word_size, X):
-        hasher = small(word_size, n_bits)
-        message = f"n_bits={n_bits} is no multiple of word_size={word_size}.* Change one"
+    @pytest.mark.parametrize("n_bits", [1, 6, 12, 20])
+    def test_bits_that_make_no_whole_words(self, n_bits, X):
+        hasher = small("codebooks", n_bits)
+        message = f"n_bits={n_bits} is no multiple of 8.* Change one"
         with pytest.raises(ValueError, match=message):
             hasher.fit(X)
-        hasher.set_params(word_size="auto").fit(X)
+        hasher.set_params(method="auto").fit(X)
         assert hasher.transform(X).shape == (len(X), n_bits)
 
     def test_more_rows_after_a_fit(self, X):
         hasher = small().fit(X)
         before = everything(hasher, X)
-        for size in ("auto", 1):
-            hasher.set_params(word_size=size)
-            message = "partial_fit cannot improve words of 8 bits.* Call fit"
+        for method in ("auto", "bits"):
+            hasher.set_params(method=method)
+            message = "partial_fit cannot improve codebooks.* Call fit"
             with pytest.raises(ValueError, match=message):
                 hasher.partial_fit(X)
             for found, expected in zip(everything(hasher, X), before):
                 assert_array_equal(found, expected)
-        hasher.set_params(word_size=1).fit(X).partial_fit(X)
-        assert hasher.word_size_ == 1
+        hasher.set_params(method="bits").fit(X).partial_fit(X)
+        assert hasher.method_ == "bits"
 
     def test_rows_that_come_in_parts_have_single_bits(self):
         X = np.random.default_rng(0).standard_normal((2_000, 6))
         at_once, in_parts = (small("auto", 8) for _ in range(2))
-        assert at_once.fit(X).word_size_ > 1
-        assert in_parts.partial_fit(X).partial_fit(X).word_size_ == 1
+        assert at_once.fit(X).method_ == "codebooks"
+        assert in_parts.partial_fit(X).partial_fit(X).method_ == "bits"
         assert_array_equal(in_parts.query_coef_, in_parts.coefs_[0])
 
     def test_a_fit_that_fails_leaves_the_one_before(self, X, monkeypatch):
@@ -350,26 +345,7 @@ class TestRefusals:
 
 
 def test_scores_of_searches_are_recalls(X):
-    search = GridSearchCV(small(), {"word_size": [1, 8]}, cv=2).fit(X)
+    search = GridSearchCV(small(), {"method": ["axes", "bits", "codebooks"]}, cv=2).fit(X)
     scores = search.cv_results_["mean_test_score"]
     assert ((scores > 0.1) & (scores < 1)).all()
-    assert clone(search.best_estimator_).word_size in (1, 4, 8)
-
-
-def test_words_of_eight_are_kept_by_what_they_leave():
-    """Of 1 % less than single bits leave; of twice as much as these."""
-    bits, less, more = (SimpleNamespace(cosine=1 - error) for error in (0.2, 0.198, 0.4))
-    for metric, kept in (("cosine", True), ("inner_product", False), ("euclidean", False)):
-        assert are_words_better(less, bits, metric, are_items=False) == kept
-        assert are_words_better(less, bits, metric, are_items=True)
-        assert not are_words_better(more, bits, metric, are_items=True)
-
-
-def test_three_iterations_of_words_come_first_and_are_the_long_ones(monkeypatch):
-    made, make = [], AdditiveHasher._progress
-    monkeypatch.setattr(
-        AdditiveHasher, "_progress", lambda *how: made.append(make(*how)) or made[0]
-    )
-    X = np.random.default_rng(0).standard_normal((1_000, 12))
-    AdditiveHasher(16, random_state=0).fit(X)
-    assert made[0].n_alike == 3
+    assert clone(search.best_estimator_).method == search.best_params_["method"]

@@ -33,8 +33,8 @@ X, Y = load_digits(return_X_y=True)
 DATABASE, QUERIES = slice(100, 500), slice(0, 40)
 ITQ = ITQHasher(16, random_state=0)
 ADDITIVE = AdditiveHasher(16, max_iter=3, random_state=0)
-OF_WORDS = clone(ADDITIVE).set_params(word_size=1)
-OF_BYTES = clone(ADDITIVE).set_params(word_size=8, metric="inner_product")
+OF_WORDS = clone(ADDITIVE).set_params(method="bits")
+OF_BYTES = clone(ADDITIVE).set_params(method="codebooks", metric="inner_product")
 
 
 @pytest.mark.filterwarnings("ignore:X has . rows of zeros")
@@ -98,14 +98,15 @@ def test_answers_are_those_of_the_single_steps(hasher, query):
 def test_words_of_eight_fit_the_items_of_an_index_more_closely():
     rng = np.random.default_rng(0)
     centers = rng.standard_normal((40, 32))
-    rows = centers[rng.integers(40, size=1_000)] + 0.7 * rng.standard_normal((1_000, 32))
+    rows = centers[rng.integers(40, size=1_000)] + rng.standard_normal((1_000, 32))
     hasher = AdditiveHasher(64, random_state=0)
     alone = clone(hasher).fit(rows)
     own = HashedNeighbors(hasher).fit(rows).hasher_
     some = HashedNeighbors(hasher, max_samples=999, random_state=0).fit(rows).hasher_
-    assert [each.word_size_ for each in (alone, own, some)] == [1, 8, 1]
+    methods = [each.method_ for each in (alone, own, some)]
+    assert methods == ["bits", "codebooks", "bits"]
     assert own.score(rows) > alone.score(rows) + 0.02
-    assert own.fit(rows).word_size_ == 1  # what an index said holds for its own fit
+    assert own.fit(rows).method_ == "bits"  # what an index said holds for its own fit
 
 
 def test_features_in_a_frame():

@@ -114,7 +114,7 @@ def data_of(path):
 def test_an_item_costs_its_code_and_its_bytes(metric, terms, path):
     """In memory, and on disk but for the header of each file."""
     X = np.random.default_rng(0).normal(size=(3_000, 8))
-    hasher = AdditiveHasher(32, word_size=1, metric=metric, random_state=0)
+    hasher = AdditiveHasher(32, method="bits", metric=metric, random_state=0)
     index = HashedNeighbors(hasher).fit(X)
     assert index.n_bytes_per_item_ == 4 + terms
     index.save(path)

@@ -23,8 +23,8 @@ X, QUERIES = RNG.normal(size=(400, 8)), RNG.normal(size=(30, 8))
 GROUPS, QUERY_GROUPS = RNG.integers(0, 60, 400), RNG.integers(0, 7, 30)
 LSH = LSHHasher(16, random_state=0)
 ADDITIVE = AdditiveHasher(16, max_iter=3, random_state=0)
-OF_WORDS = clone(ADDITIVE).set_params(word_size=1, metric="euclidean")
-OF_BYTES = clone(ADDITIVE).set_params(word_size=8)
+OF_WORDS = clone(ADDITIVE).set_params(method="bits", metric="euclidean")
+OF_BYTES = clone(ADDITIVE).set_params(method="codebooks")
 
 
 @parametrize_with_checks(

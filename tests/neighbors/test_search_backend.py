@@ -19,7 +19,7 @@ QUERIES = RNG.normal(size=(7, 12)).astype(np.float32)
 IDS = [f"d{i}" for i in range(60)]
 QUERY_IDS = {i: f"q{i}" for i in range(7)}
 BITS = HashedNeighbors(ITQHasher(8, random_state=0))
-WEIGHTS = HashedNeighbors(AdditiveHasher(16, word_size=1, random_state=0))
+WEIGHTS = HashedNeighbors(AdditiveHasher(16, method="bits", random_state=0))
 RESCORED = HashedNeighbors(
     ITQHasher(8, random_state=0), n_rescored=20, rescore_metric="inner_product"
 )
