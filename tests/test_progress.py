@@ -109,6 +109,74 @@ def test_nested_fits_are_told_below(cv, few_digits):
     assert_array_equal(fitted.codes_.data, plain.codes_.data)
 
 
+class TestBlocksOfAnIndex:
+    """An index tells of the rows that it encodes, in `fit` and in `partial_fit`."""
+
+    @pytest.fixture(autouse=True)
+    def small_blocks(self, monkeypatch):
+        monkeypatch.setattr("sklearn_talr.neighbors._hashed_neighbors._ROWS_PER_BLOCK", 128)
+
+    def test_callbacks(self, few_digits):
+        X, y = few_digits
+        pipeline = make_pipeline(ClassProbabilities(RIDGE), small())
+        index = HashedNeighbors(pipeline, max_samples=200, random_state=0)
+        recorder, fitted = recorded(index, X, y)
+        assert recorder.begun.count("HashedNeighbors-fit.HashedNeighbors-block") == 3
+        assert recorder.done[-4:] == ["block", "block", "block", "fit"]
+        recorder.begun.clear()
+        fitted.partial_fit(X[:100], y[:100])
+        blocks = [path for path in recorder.begun if path.endswith("block")]
+        assert blocks == ["HashedNeighbors-fit.HashedNeighbors-block"]
+        assert recorder.open == []
+        assert recorder.begun[-1] == "teardown"
+        assert_array_equal(fitted.codes_.data[-100:], fitted.hasher_.encode(X[:100]).data)
+
+    def test_verbose(self, few_digits, capsys):
+        X, _ = few_digits
+        index = HashedNeighbors(ITQHasher(8), verbose=True).fit(X)
+        index.partial_fit(X[:130])
+        assert capsys.readouterr().out.splitlines() == [
+            "Block 1 of 3: 128 of 300 rows encoded",
+            "Block 2 of 3: 256 of 300 rows encoded",
+            "Block 3 of 3: 300 of 300 rows encoded",
+            "Block 1 of 2: 128 of 130 rows encoded",
+            "Block 2 of 2: 130 of 130 rows encoded",
+        ]
+        assert_array_equal(index.codes_.data[:300], index.hasher_.encode(X).data)
+
+    def test_forms_terms_and_rows_of_zeros(self, few_digits):
+        X = few_digits[0].copy()
+        X[[200, 299]] = 0
+        hasher = AdditiveHasher(8, max_iter=1, random_state=0)
+        with pytest.warns(UserWarning, match="rows of zeros") as told:
+            codes = hasher.fit(X).encode(X)
+            index = HashedNeighbors(hasher).fit(X.tolist())
+        firsts = ["first row 200"] * 2 + ["first row 299"]
+        for warning, first in zip(told, firsts, strict=True):
+            assert first in str(warning.message)
+        assert_array_equal(index.codes_.data, codes.data)
+        assert_array_equal(index.codes_.factors, codes.factors)
+
+    def test_ctrl_c_leaves_what_was(self, few_digits, monkeypatch):
+        X, _ = few_digits
+        index = HashedNeighbors(ITQHasher(8)).fit(X)
+        before = dict(vars(index))
+        for change in (index.fit, index.partial_fit):
+            with monkeypatch.context() as patch:
+                encode = ITQHasher.encode
+                rows = iter([128, 128])
+
+                def interrupted(self, X, rows=rows):
+                    if next(rows, None) is None:
+                        raise KeyboardInterrupt
+                    return encode(self, X)
+
+                patch.setattr(ITQHasher, "encode", interrupted)
+                with pytest.raises(KeyboardInterrupt):
+                    change(X[::-1])
+            assert vars(index) == before
+
+
 def test_all_that_holds_a_hasher_hands_progress_on(few_digits):
     X, y = few_digits
     judgments = (y[:40, None] == y[:30]).astype(int)
