@@ -89,6 +89,16 @@ class TestRowsHeldOut:
         np.testing.assert_allclose(probabilities, expected)
         assert np.abs(probabilities - teacher.transform(X))[rows].max() > 0.05
 
+    def test_block_by_block(self, few_digits, monkeypatch):
+        X, y = few_digits
+        teacher = teacher_of(100, passthrough=True)
+        expected = teacher.fit_transform(X, y), teacher.transform(X)
+        monkeypatch.setattr(_class_probabilities, "_CELLS_PER_BLOCK", 700)
+        found = teacher.fit_transform(X, y), teacher.transform(X)
+        for features, whole in zip(found, expected):
+            np.testing.assert_allclose(features, whole, rtol=1e-12, atol=1e-12)
+            assert features.dtype == whole.dtype
+
     def test_labels_and_features_beside(self, few_digits):
         X, y = few_digits
         labels = sp.csr_matrix(
