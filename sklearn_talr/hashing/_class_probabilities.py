@@ -43,6 +43,7 @@ from .._types import Any, Array, ArrayLike, Count, Literal, Rows, Seed, Self
 from ..affinity._labels import has_unlabeled
 from ..kernel_ridge import KernelRidgeClassifierCV
 from ..kernel_ridge._classifier import kind_of_classes
+from ..kernel_ridge._model import affordable_components
 from ._base import errors_of
 from ._class_sample import draw_rows, rows_of_classes
 
@@ -52,9 +53,9 @@ _MOST_BYTES = 2**30
 _BYTES_OF_FEATURE, _BYTES_OF_CLASS = 16, 40  # of one sample
 # If not all fit: of 10^6 rows of 100 classes 50 000 gain 0.0003 of AP
 _ENOUGH_SAMPLES = 20_000
-# Samples that others are compared with, if not all are fitted: then most of the time goes
-# into the others.
-_COMPONENTS_OF_SAMPLE = 1_500
+# Pairs of a sample and a component of the default classifier, if not all samples are
+# fitted: then most of the time goes into the others. Half a minute of one core.
+_MOST_PAIRS, _FEWEST_COMPONENTS = 1.5e9, 1_000
 _FEWEST_OF_CLASS = 2  # in the mean; of one that is left out nothing is known
 _CELLS_PER_BLOCK = 2**22  # of probabilities, of a block of samples
 _TEMPERATURE_OF_CLASSES = 1.6  # better than 1 on CIFAR-10 and Fashion-MNIST
@@ -114,8 +115,9 @@ class ClassProbabilities(
         `fit` is given ``groups``. None means all. ``"auto"`` means all for an `estimator`
         that is passed, and for the default one as long as its tables of samples, features
         and classes take less than a gigabyte, such as 177 000 samples of 128 features and
-        100 classes. Of more it is fitted to 20 000 at most, and compares samples with 1 500
-        of these.
+        100 classes. Of more it is fitted to 20 000 at most, and the more samples there are,
+        the fewer of these it compares them with: of a million samples 1 500, and 1 000 at
+        least.
 
     random_state : int, RandomState instance or None, default=0
         Draws the samples that the classifier is fitted to. The classifier has its own.
@@ -338,13 +340,16 @@ class ClassProbabilities(
         classifier = clone(_default(self.estimator))
         sample = self._draw(X, y, params.get("groups"))
         if sample is not None:
+            n_samples = num_samples(X)
             params, split_params = (
                 check_method_params(X, some, indices=sample)
                 for some in (params, split_params)
             )
             X, y = safe_indexing(X, sample), safe_indexing(y, sample)
-            if self.estimator is None and len(sample) > _COMPONENTS_OF_SAMPLE:
-                classifier.set_params(n_components=_COMPONENTS_OF_SAMPLE)
+            if self.estimator is None:
+                n_components = max(int(_MOST_PAIRS / n_samples), _FEWEST_COMPONENTS)
+                if n_components < affordable_components(len(sample)):
+                    classifier.set_params(n_components=n_components)
         y, tags = y.toarray() if sp.issparse(y) else y, get_tags(classifier)
         takes_labels = tags.classifier_tags.multi_label or tags.target_tags.multi_output
         if kind == "multilabel-indicator" and not takes_labels:

@@ -309,9 +309,7 @@ def fit_model(
     gamma, (_, penalties) = best.gamma, kernels[best.gamma]
     kernels.clear()
     # The penalty once more, by all samples.
-    affordable = int(np.sqrt(_OPERATIONS / n_samples))
-    affordable = min(max(affordable, _FEWEST_COMPONENTS), _N_EXACT)
-    n_used, n_features = n_components or affordable, X.shape[1]
+    n_used, n_features = n_components or affordable_components(n_samples), X.shape[1]
     few_features = kernel != "rbf" and n_features <= min(n_samples, _N_EXACT)
     components = X
     if n_components is None and few_features:
@@ -367,6 +365,12 @@ def fit_model(
         "intercept_": slope * ridge.intercept + offset,
     }
     return best
+
+
+def affordable_components(n_samples):
+    """How many samples others are compared with, such that a fit takes about a minute."""
+    affordable = int(np.sqrt(_OPERATIONS / n_samples))
+    return min(max(affordable, _FEWEST_COMPONENTS), _N_EXACT)
 
 
 def sums_of_kernels(X, fitted, kernel="rbf", out_dtype=np.float64):

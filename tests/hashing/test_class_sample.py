@@ -166,13 +166,15 @@ class TestWhatIsDrawn:
 
     def test_auto_draws_what_a_gigabyte_holds(self, few_digits, monkeypatch):
         X, y = few_digits
+        monkeypatch.setattr(_class_probabilities, "_default", lambda estimator: RIDGE)
         of_row = 16 * 64 + 40 * 10
         monkeypatch.setattr(_class_probabilities, "_MOST_BYTES", 300 * of_row)
         assert len(ClassProbabilities().fit(X, y).estimator_.components_) == 300
         monkeypatch.setattr(_class_probabilities, "_MOST_BYTES", 300 * of_row - 1)
         assert len(ClassProbabilities().fit(X, y).estimator_.components_) == 299
         monkeypatch.setattr(_class_probabilities, "_ENOUGH_SAMPLES", 200)
-        monkeypatch.setattr(_class_probabilities, "_COMPONENTS_OF_SAMPLE", 150)
+        monkeypatch.setattr(_class_probabilities, "_MOST_PAIRS", 150 * 300)
+        monkeypatch.setattr(_class_probabilities, "_FEWEST_COMPONENTS", 100)
         teacher = ClassProbabilities()
         assert teacher.fit_transform(X, y).shape == (300, 10)
         assert len(teacher.estimator_.components_) == 150
