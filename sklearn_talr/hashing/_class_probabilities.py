@@ -1,5 +1,6 @@
 """Class probabilities of a classifier as features, of few dimensions."""
 
+import copy
 from numbers import Integral, Real
 
 import numpy as np
@@ -211,15 +212,17 @@ class ClassProbabilities(
             The fitted transformer.
         """
         # Scores beside features have the scale of samples that were left out.
-        self._fit("fit_transform" if self.passthrough else "fit", X, y, params)
-        return self
+        caller = "fit_transform" if self.passthrough else "fit"
+        fitted, _, _ = self._fit(caller, X, y, params)
+        return replace_fitted(self, fitted)
 
     @with_callbacks
     def fit_transform(self, X: Rows, y: ArrayLike, **params: Any) -> Array:
         """Fit the classifier, and return the probabilities of the same samples.
 
         They differ from the probabilities that `transform` returns, unless `cv` is None and
-        the classifier has no `fit_predict_proba`.
+        the classifier has no `fit_predict_proba`. Those of samples that `max_samples` has
+        not drawn are the same, since the classifier has not seen them.
 
         Parameters
         ----------
@@ -242,11 +245,15 @@ class ClassProbabilities(
             a warning.
         """
         X = self._read(X)
-        probabilities, sample = self._fit("fit_transform", X, y, params)
+        fitted, probabilities, sample = self._fit("fit_transform", X, y, params)
+        now = replace_fitted(copy.copy(self), fitted)
         if sample is None:
-            return self._features(X, probabilities)
-        features = self.transform(X)
-        features[sample] = self._features(safe_indexing(X, sample), probabilities)
+            features = now._features(X, probabilities)
+        else:
+            features = now.transform(X)
+            of_sample = now._features(safe_indexing(X, sample), probabilities)
+            features[sample] = of_sample
+        replace_fitted(self, fitted)
         return features
 
     def transform(self, X: Rows) -> Array:
@@ -309,10 +316,13 @@ class ClassProbabilities(
         return np.concatenate(beside, axis=1)
 
     def _fit(self, caller, X, y, params):
-        """Fit the classifier.
+        """Fit the classifier, and leave what is fitted until now as it is.
 
         Returns
         -------
+        fitted : dict
+            All attributes of the fitted transformer.
+
         probabilities : ndarray of shape (n_drawn, n_outputs), or None
             Of the samples drawn, for `fit_transform`.
 
@@ -387,8 +397,7 @@ class ClassProbabilities(
         fitted |= {
             name: getattr(classifier, name) for name in names if hasattr(classifier, name)
         }
-        replace_fitted(self, progress.finish(fitted))
-        return probabilities, sample
+        return progress.finish(fitted), probabilities, sample
 
     def _draw(self, X, y, groups):
         """Samples that the classifier is fitted to, ascending, or None if it sees all."""

@@ -5,9 +5,10 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
 from sklearn.utils import check_random_state
 
-from sklearn_talr import ClassProbabilities
+from sklearn_talr import ClassProbabilities, HashedNeighbors, ITQHasher
 from sklearn_talr.hashing import _class_probabilities
 from sklearn_talr.hashing._class_sample import draw_rows
 from sklearn_talr.kernel_ridge import KernelRidgeClassifierCV
@@ -178,6 +179,27 @@ class TestWhatIsDrawn:
         teacher = ClassProbabilities()
         assert teacher.fit_transform(X, y).shape == (300, 10)
         assert len(teacher.estimator_.components_) == 150
+
+    def test_ctrl_c_while_others_are_judged_leaves_what_was(self, few_digits, monkeypatch):
+        X, y = few_digits
+        teacher = teacher_of(50).fit(X, y)
+        before = dict(vars(teacher))
+
+        def interrupted(self, X):
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(KernelRidgeClassifierCV, "predict_proba", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            teacher.fit_transform(X[::-1], y)
+        assert vars(teacher) == before
+
+    def test_an_index_keeps_codes_of_rows_held_out(self, few_digits):
+        X, y = few_digits
+        pipeline = make_pipeline(teacher_of(150), ITQHasher(8, random_state=0))
+        index = HashedNeighbors(pipeline, max_samples=None).fit(X, y)
+        features = teacher_of(150).fit_transform(X, y)
+        hasher = ITQHasher(8, random_state=0).fit(features)
+        np.testing.assert_array_equal(index.codes_.data, hasher.encode(features).data)
 
     def test_refusals_leave_what_was(self, rare):
         teacher = teacher_of(50).fit(*rare)
