@@ -26,6 +26,7 @@ COMMANDS = {
     "embeddings": [["bench_embeddings.py"]],
     "new_rows": [["bench_new_rows.py"]],
     "many_classes": [["bench_many_classes.py"]],
+    "many_rows": [["bench_many_rows.py"]],
     "tests": [["bench_tests.py"]],
     "comparison": [
         ["comparison/compare_methods.py", "--no-tuning", "--data", name] for name in SETS

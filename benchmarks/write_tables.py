@@ -430,6 +430,23 @@ def tests_rows_right():
 
 
 @table
+def many_rows():
+    """AP, seconds and megabytes of each method, beside each other for each set."""
+    rows = read(RESULTS / "many_rows.csv")
+    figures = {"AP": ("ap", 3), "fit, s": ("fit_seconds", 0), "MB": ("fit_megabytes", 0)}
+    names = list(dict.fromkeys(row["data"] for row in rows))
+    head = ["a million rows", *(f"{n}, {figure}" for n in names for figure in figures)]
+    body = []
+    for method in dict.fromkeys(row["method"] for row in rows):
+        cells = [method]
+        for name in names:
+            some = [row for row in rows if (row["data"], row["method"]) == (name, method)]
+            cells += [mean(some, figure, digits) for figure, digits in figures.values()]
+        body.append(cells)
+    return [head, *body]
+
+
+@table
 def svm_grades():
     rows = read(RESULTS / "svm.csv")
     lines = [(m, {"model": m}) for m in dict.fromkeys(row["model"] for row in rows)]

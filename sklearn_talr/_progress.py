@@ -6,12 +6,30 @@ import sys
 import time
 import warnings
 from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
 from functools import partial
 
 from sklearn.exceptions import ConvergenceWarning
 
 _SILENT_SECONDS = 60
 _INNER = {"sklearn_talr", "sklearn", "contextlib"}  # frames that no warning points to
+
+_first_row = ContextVar("first_row", default=0)
+
+
+@contextmanager
+def at_row(first_row):
+    """Context in which features are a block of the user's, from a row on."""
+    token = _first_row.set(first_row)
+    try:
+        yield
+    finally:
+        _first_row.reset(token)
+
+
+def number_of_row(row):
+    """Number of a row among all that the user has passed, for warnings."""
+    return _first_row.get() + row
 
 
 def warn_caller(message, category=UserWarning):

@@ -14,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn_talr import ITQHasher, RankingSVC
 from sklearn_talr._progress import Progress
 from sklearn_talr.baselines import BREHasher, FastHasher, StructHasher
+from sklearn_talr.codes import unpack_codes, weighted_scores
 from sklearn_talr.hashing import AdditiveHasher, ClassProbabilities, CrossViewHasher
 from sklearn_talr.kernel_ridge import KernelRidgeClassifierCV
 from sklearn_talr.neighbors import HashedNeighbors, ItemRanker, MaxSimNeighbors
@@ -107,6 +108,75 @@ def test_nested_fits_are_told_below(cv, few_digits):
     assert f"{ridge}.KernelRidgeClassifierCV-candidate" in recorder.begun
     plain = HashedNeighbors(pipeline).fit(X, y)
     assert_array_equal(fitted.codes_.data, plain.codes_.data)
+
+
+class TestBlocksOfAnIndex:
+    """An index tells of the rows that it encodes, in `fit` and in `partial_fit`."""
+
+    @pytest.fixture(autouse=True)
+    def small_blocks(self, monkeypatch):
+        monkeypatch.setattr("sklearn_talr.neighbors._hashed_neighbors._ROWS_PER_BLOCK", 128)
+
+    def test_callbacks(self, few_digits):
+        X, y = few_digits
+        pipeline = make_pipeline(ClassProbabilities(RIDGE), small())
+        index = HashedNeighbors(pipeline, max_samples=200, random_state=0)
+        recorder, fitted = recorded(index, X, y)
+        assert recorder.begun.count("HashedNeighbors-fit.HashedNeighbors-block") == 3
+        assert recorder.done[-4:] == ["block", "block", "block", "fit"]
+        recorder.begun.clear()
+        fitted.partial_fit(X[:100], y[:100])
+        blocks = [path for path in recorder.begun if path.endswith("block")]
+        assert blocks == ["HashedNeighbors-fit.HashedNeighbors-block"]
+        assert recorder.open == []
+        assert recorder.begun[-1] == "teardown"
+        assert_array_equal(
+            unpack_codes(fitted.codes_)[-100:], fitted.hasher_.transform(X[:100])
+        )
+
+    def test_verbose(self, few_digits, capsys):
+        X, _ = few_digits
+        index = HashedNeighbors(ITQHasher(8), verbose=True).fit(X)
+        index.partial_fit(X[:130])
+        assert capsys.readouterr().out.splitlines() == [
+            "Block 1 of 3: 128 of 300 rows encoded",
+            "Block 2 of 3: 256 of 300 rows encoded",
+            "Block 3 of 3: 300 of 300 rows encoded",
+            "Block 1 of 2: 128 of 130 rows encoded",
+            "Block 2 of 2: 130 of 130 rows encoded",
+        ]
+        assert_array_equal(index.codes_.data[:300], index.hasher_.encode(X).data)
+
+    def test_forms_terms_and_rows_of_zeros(self, few_digits):
+        X = few_digits[0].copy()
+        X[[200, 299]] = 0
+        hasher = AdditiveHasher(8, max_iter=1, random_state=0)
+        with pytest.warns(UserWarning, match="2 rows of zeros, first row 200"):
+            codes = hasher.fit(X).encode(X)
+        with pytest.warns(UserWarning, match="1 rows of zeros") as warned:
+            index = HashedNeighbors(hasher).fit(X.tolist())
+        firsts = [str(warning.message).split(".")[0][-3:] for warning in warned]
+        assert firsts == ["200", "299"]
+        weights = hasher.query_weights(X[:5])
+        scores = [weighted_scores(weights, both) for both in (codes, index.codes_)]
+        assert_array_equal(*scores)
+
+    def test_ctrl_c_leaves_what_was(self, few_digits, monkeypatch):
+        X, _ = few_digits
+        index = HashedNeighbors(ITQHasher(8)).fit(X)
+        before = dict(vars(index))
+        encode, n_calls = ITQHasher.encode, count()
+
+        def interrupted(self, X):
+            if next(n_calls) % 3 == 2:
+                raise KeyboardInterrupt
+            return encode(self, X)
+
+        monkeypatch.setattr(ITQHasher, "encode", interrupted)
+        for change in (index.fit, index.partial_fit):
+            with pytest.raises(KeyboardInterrupt):
+                change(X[::-1])
+            assert vars(index) == before
 
 
 def test_all_that_holds_a_hasher_hands_progress_on(few_digits):

@@ -16,7 +16,7 @@ from .._compat import (
     independent_random_state,
 )
 from .._parameters import KW_ONLY, parameters
-from .._progress import Progress, warn_caller
+from .._progress import Progress, number_of_row, warn_caller
 from .._state import replace_fitted
 from .._threads import map_in_threads, one_thread
 from .._types import Any, ArrayLike, Count, Literal, NDArray, Rows, Seed, Self
@@ -344,8 +344,9 @@ class AdditiveHasher(BaseHasher):
             return packed
         is_zero = np.ravel((self._enter(X)[1] != 0).sum(axis=1)) == 0
         if is_zero.any():
+            first = number_of_row(is_zero.argmax())
             warn_caller(
-                f"X has {is_zero.sum()} rows of zeros, first row {is_zero.argmax()}. They "
+                f"X has {is_zero.sum()} rows of zeros, first row {first}. They "
                 "have no direction, so their factor is 0, and searches find them last. "
                 "Leave them out, or embed them again."
             )
@@ -442,6 +443,8 @@ class AdditiveHasher(BaseHasher):
         with one_thread():
             frame = choose_frame(sample, self.metric, self.n_bits)
             rows, _ = frame.split(sample)
+            # The sample takes as much memory as the rows, which are what is fitted.
+            del sample
             methods = [method]
             if method == "auto":
                 methods = methods_to_fit(frame, rows, settings, rng, are_items=are_items)

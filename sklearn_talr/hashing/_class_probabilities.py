@@ -1,6 +1,7 @@
 """Class probabilities of a classifier as features, of few dimensions."""
 
-from numbers import Real
+import copy
+from numbers import Integral, Real
 
 import numpy as np
 import scipy.sparse as sp
@@ -27,6 +28,7 @@ from .._compat import (
     Interval,
     StrOptions,
     check_method_params,
+    independent_random_state,
     num_samples,
     routing_enabled,
     safe_indexing,
@@ -37,14 +39,26 @@ from .._hashers import read_for
 from .._parameters import KW_ONLY, parameters
 from .._progress import Progress, warn_caller
 from .._state import replace_fitted
-from .._types import Any, Array, ArrayLike, Literal, Rows, Self
+from .._threads import slices
+from .._types import Any, Array, ArrayLike, Count, Literal, Rows, Seed, Self
 from ..affinity._labels import has_unlabeled
 from ..kernel_ridge import KernelRidgeClassifierCV
 from ..kernel_ridge._classifier import kind_of_classes
+from ..kernel_ridge._model import affordable_components
 from ._base import errors_of
+from ._class_sample import draw_rows, rows_of_classes
 
-_MOST_CELLS = 2**26  # of a table of samples and classes
-_ENOUGH_SAMPLES = 20_000  # of 10^6 rows of 100 classes, which two stages rank at AP .99
+# Tables of the default classifier: three or four copies of the features, mostly of float32,
+# and five tables of samples and classes, of float64.
+_MOST_BYTES = 2**30
+_BYTES_OF_FEATURE, _BYTES_OF_CLASS = 16, 40  # of one sample
+# If not all fit: of 10^6 rows of 100 classes 50 000 gain 0.0003 of AP
+_ENOUGH_SAMPLES = 20_000
+# Pairs of a sample and a component of the default classifier, if not all samples are
+# fitted: then most of the time goes into the others. Half a minute of one core.
+_MOST_PAIRS, _FEWEST_COMPONENTS = 1.5e9, 1_000
+_FEWEST_OF_CLASS = 2  # in the mean; of one that is left out nothing is known
+_CELLS_PER_BLOCK = 2**22  # of probabilities, of a block of samples
 _TEMPERATURE_OF_CLASSES = 1.6  # better than 1 on CIFAR-10 and Fashion-MNIST
 _LEAST = 1e-12  # probability, so that logarithms stay finite
 
@@ -95,6 +109,20 @@ class ClassProbabilities(
         of the classes, or log-odds of labels, stand beside them, scaled to unit length on
         the average. They keep their differences, so a temperature changes nothing.
 
+    max_samples : int, None or "auto", default="auto"
+        How many samples the classifier is fitted to, if there are more: so many are drawn,
+        with ten of each class, or all it has. The other samples are held out by that, and
+        `fit_transform` returns for them what `transform` does. Whole groups are drawn if
+        `fit` is given ``groups``. None means all. ``"auto"`` means all for an `estimator`
+        that is passed, and for the default one as long as its tables of samples, features
+        and classes take less than a gigabyte, such as 177 000 samples of 128 features and
+        100 classes. Of more it is fitted to 20 000 at most, and the more samples there are,
+        the fewer of these it compares them with: of a million samples 1 500, and 1 000 at
+        least.
+
+    random_state : int, RandomState instance or None, default=0
+        Draws the samples that the classifier is fitted to. The classifier has its own.
+
     Attributes
     ----------
     estimator_ : classifier
@@ -143,6 +171,12 @@ class ClassProbabilities(
         "cv": ["cv_object"],
         "temperature": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         "passthrough": ["boolean"],
+        "max_samples": [
+            Interval(Integral, 2, None, closed="left"),
+            StrOptions({"auto"}),
+            None,
+        ],
+        "random_state": ["random_state"],
     }
 
     # Told to HashedNeighbors: features of the rows of `fit` are those of `fit_transform`.
@@ -153,6 +187,8 @@ class ClassProbabilities(
     cv: Any = None
     temperature: float | Literal["auto"] = "auto"
     passthrough: bool = False
+    max_samples: Count | Literal["auto"] = "auto"
+    random_state: Seed = 0
 
     @with_callbacks
     def fit(self, X: Rows, y: ArrayLike, **params: Any) -> Self:
@@ -176,15 +212,17 @@ class ClassProbabilities(
             The fitted transformer.
         """
         # Scores beside features have the scale of samples that were left out.
-        self._fit("fit_transform" if self.passthrough else "fit", X, y, params)
-        return self
+        caller = "fit_transform" if self.passthrough else "fit"
+        fitted, _, _ = self._fit(caller, X, y, params)
+        return replace_fitted(self, fitted)
 
     @with_callbacks
     def fit_transform(self, X: Rows, y: ArrayLike, **params: Any) -> Array:
         """Fit the classifier, and return the probabilities of the same samples.
 
         They differ from the probabilities that `transform` returns, unless `cv` is None and
-        the classifier has no `fit_predict_proba`.
+        the classifier has no `fit_predict_proba`. Those of samples that `max_samples` has
+        not drawn are the same, since the classifier has not seen them.
 
         Parameters
         ----------
@@ -207,7 +245,16 @@ class ClassProbabilities(
             a warning.
         """
         X = self._read(X)
-        return self._features(X, self._fit("fit_transform", X, y, params))
+        fitted, probabilities, sample = self._fit("fit_transform", X, y, params)
+        now = replace_fitted(copy.copy(self), fitted)
+        if sample is None:
+            features = now._features(X, probabilities)
+        else:
+            features = now.transform(X)
+            of_sample = now._features(safe_indexing(X, sample), probabilities)
+            features[sample] = of_sample
+        replace_fitted(self, fitted)
+        return features
 
     def transform(self, X: Rows) -> Array:
         """Compute the probabilities.
@@ -226,6 +273,20 @@ class ClassProbabilities(
         """
         check_is_fitted(self)
         X = self._read(X)
+        n_samples = num_samples(X)
+        n_of_block = max(1, _CELLS_PER_BLOCK // len(self.classes_))
+        if n_samples <= n_of_block:
+            return self._features_of_new(X)
+        features = None
+        for rows in slices(n_samples, n_of_block):
+            block = self._features_of_new(safe_indexing(X, rows))
+            if features is None:
+                features = np.empty((n_samples, block.shape[1]), dtype=block.dtype)
+            features[rows] = block
+        return features
+
+    def _features_of_new(self, X):
+        """What `transform` returns of one block of samples."""
         with self._asking(self.estimator_):
             probabilities = _probabilities(self.estimator_, X, self.classes_)
         return self._features(X, probabilities)
@@ -255,15 +316,25 @@ class ClassProbabilities(
         return np.concatenate(beside, axis=1)
 
     def _fit(self, caller, X, y, params):
-        """Fit the classifier; return probabilities for `fit_transform`, else None."""
+        """Fit the classifier, and leave what is fitted until now as it is.
+
+        Returns
+        -------
+        fitted : dict
+            All attributes of the fitted transformer.
+
+        probabilities : ndarray of shape (n_drawn, n_outputs), or None
+            Of the samples drawn, for `fit_transform`.
+
+        sample : ndarray of shape (n_drawn,), or None
+            The samples that were drawn, ascending; None if the classifier has seen all.
+        """
         self._validate_params()
         X, y = self._read(X), y.tocsr() if sp.issparse(y) else y
         routed = Bunch(estimator=Bunch(fit=params), splitter=Bunch(split={}))
         if routing_enabled():
             routed = process_routing(self, caller, **params)
-        # A classifier that takes these targets, and the targets as it takes them.
-        kind, classifier = kind_of_classes(self, y), clone(_default(self.estimator))
-        y, tags = y.toarray() if sp.issparse(y) else y, get_tags(classifier)
+        kind = kind_of_classes(self, y)
         if kind == "multiclass" and has_unlabeled(np.asarray(as_numpy(y, "y"))):
             raise ValueError(
                 "y has labels of -1 among others, by which scikit-learn marks samples "
@@ -271,26 +342,32 @@ class ClassProbabilities(
                 "them out: X[y != -1] and y[y != -1]. If -1 is a class, number the classes "
                 "from 0: np.unique(y, return_inverse=True)[1]."
             )
-        n_samples, n_classes = num_samples(y), _n_present(y)
-        if self.estimator is None and n_samples * n_classes > _MOST_CELLS:
-            n_drawn = min(_ENOUGH_SAMPLES, _MOST_CELLS // n_classes)
-            raise ValueError(
-                f"y has {n_classes} classes of {n_samples} samples, and the default "
-                "classifier would make tables of both that take gigabytes. Fit to a sample "
-                "of the rows. An index encodes all rows: HashedNeighbors(make_pipeline("
-                f"ClassProbabilities(), TALRHasher()), max_samples={n_drawn}).fit(X, y). "
-                "Without an index: rows = np.random.default_rng(0).choice(len(y), "
-                f"{n_drawn}, replace=False), and fit(X[rows], y[rows]). Or pass a "
-                "classifier of your own as estimator."
+        is_asked = caller == "fit_transform"
+        params = routed.estimator.fit
+        needs_folds = is_asked and self.cv is not None
+        split_params = routed.splitter.split if needs_folds else {}
+        # A classifier that takes these targets, and the targets as it takes them.
+        classifier = clone(_default(self.estimator))
+        sample = self._draw(X, y, params.get("groups"))
+        if sample is not None:
+            n_samples = num_samples(X)
+            params, split_params = (
+                check_method_params(X, some, indices=sample)
+                for some in (params, split_params)
             )
+            X, y = safe_indexing(X, sample), safe_indexing(y, sample)
+            if self.estimator is None:
+                n_components = max(int(_MOST_PAIRS / n_samples), _FEWEST_COMPONENTS)
+                if n_components < affordable_components(len(sample)):
+                    classifier.set_params(n_components=n_components)
+        y, tags = y.toarray() if sp.issparse(y) else y, get_tags(classifier)
         takes_labels = tags.classifier_tags.multi_label or tags.target_tags.multi_output
         if kind == "multilabel-indicator" and not takes_labels:
             classifier = OneVsRestClassifier(classifier)
         # All samples, and probabilities of each without itself, if any are asked for.
-        folds, probabilities, params = [], None, routed.estimator.fit
-        is_asked = caller == "fit_transform"
-        if is_asked and self.cv is not None:
-            folds = self._folds(X, y, routed.splitter.split)
+        folds, probabilities = [], None
+        if needs_folds:
+            folds = self._folds(X, y, split_params)
         progress = Progress(self, X, y, n_fits=1 + len(folds))
         leaves_out = is_asked and not folds and hasattr(classifier, "fit_predict_proba")
         with self._asking(classifier):
@@ -320,8 +397,25 @@ class ClassProbabilities(
         fitted |= {
             name: getattr(classifier, name) for name in names if hasattr(classifier, name)
         }
-        replace_fitted(self, progress.finish(fitted))
-        return probabilities
+        return progress.finish(fitted), probabilities, sample
+
+    def _draw(self, X, y, groups):
+        """Samples that the classifier is fitted to, ascending, or None if it sees all."""
+        n_samples, n_classes = num_samples(X), len(rows_of_classes(y))
+        n_drawn = self.max_samples
+        if n_drawn == "auto":
+            n_drawn = None
+            if self.estimator is None:
+                n_drawn = _n_affordable(X, n_samples, n_classes)
+        if n_drawn is None or n_samples <= n_drawn or n_samples != num_samples(y):
+            return None
+        if n_drawn < n_classes:
+            raise ValueError(
+                f"max_samples={n_drawn} samples cannot hold one of each of the {n_classes} "
+                f"classes of y. Set max_samples={_FEWEST_OF_CLASS * n_classes} or more."
+            )
+        rng = independent_random_state(self.random_state)
+        return draw_rows(y, n_drawn, rng, groups)
 
     def _folds(self, X, y, params):
         """Samples to train on and to test, of each fold."""
@@ -389,6 +483,31 @@ class ClassProbabilities(
 
 def _default(estimator):
     return KernelRidgeClassifierCV(random_state=0) if estimator is None else estimator
+
+
+def _n_affordable(X, n_samples, n_classes):
+    """How many samples the default classifier is fitted to, if there are more."""
+    n_numbers = X.nnz / n_samples if sp.issparse(X) else _n_columns(X)
+    of_sample = _BYTES_OF_FEATURE * n_numbers + _BYTES_OF_CLASS * n_classes
+    n_fitting = int(_MOST_BYTES / of_sample)
+    if n_samples <= n_fitting:
+        return n_samples
+    n_drawn = min(n_fitting, _ENOUGH_SAMPLES)
+    if n_drawn < _FEWEST_OF_CLASS * n_classes:
+        raise ValueError(
+            f"y has {n_classes} classes of {n_samples} samples, and the default classifier "
+            "would make tables of both that take gigabytes, also of a few samples of each "
+            "class. Give the features to the hasher: TALRHasher().fit(X, y). Or pass "
+            "a classifier of your own as estimator. If there is memory enough: "
+            "ClassProbabilities(max_samples=None)."
+        )
+    return n_drawn
+
+
+def _n_columns(X):
+    """Number of features of dense rows, in whatever form they come."""
+    shape = X.shape if hasattr(X, "shape") else np.asarray(X).shape
+    return shape[1] if len(shape) > 1 else 1
 
 
 def _n_present(y):

@@ -12,7 +12,7 @@ import scipy.linalg
 import scipy.sparse as sp
 from sklearn.utils import gen_batches
 
-from .._threads import map_in_threads, one_thread
+from .._threads import map_in_threads, one_thread, slices
 from ..codes._factors import (
     CodeFactors,
     ScoreRule,
@@ -22,6 +22,7 @@ from ..codes._factors import (
 )
 
 _ROWS_PER_BLOCK = 1_024
+_CELLS_PER_BLOCK = 2**18  # of a table that is converted
 _SWEEPS, _ROUNDS = {1: 10, 8: 4}, 8  # for new rows, by the size of words
 _SHARE_ANEW, _WORDS_ANEW = 0.25, 4  # words of eight bits in each round, at most
 _N_NEIGHBORS, _LEAST_GAIN = 10, 0.003  # that factors by cosines have to find more
@@ -505,9 +506,11 @@ class Table:
         for first in range(0, len(table), n_values):  # a row has one of these
             own = slice(first, first + n_values)
             table[own, own] = 0
-        self._unit = np.float32(max(np.abs(table).max(), _TINY) / 32_767)
+        largest = max(table.max(), -table.min())
+        self._unit = np.float32(max(largest, _TINY) / 32_767)
         table /= self._unit
-        self._table = np.rint(table, out=table).astype(np.int16)
+        np.rint(table, out=table)
+        self._table = _as_int16(table)
 
     def words_of(self, rows):
         """Words of new rows, shape (n_rows, n_words), uint8."""
@@ -532,6 +535,22 @@ class Table:
         return n_changed
 
 
+def _as_int16(table):
+    """Whole numbers of a float32 array, in the first half of its own memory.
+
+    A second array beside that of 32 words would take 134 MB. The second half is given
+    back.
+    """
+    n_rows, n_columns = table.shape
+    numbers = table.reshape(-1)
+    halves = numbers.view(np.int16)
+    for part in slices(numbers.size, _CELLS_PER_BLOCK):
+        halves[part] = numbers[part]
+    del numbers, halves
+    table.resize((n_rows, n_columns // 2), refcheck=False)
+    return table.view(np.int16)
+
+
 def improve_signs(rows, vectors, gram, signs, n_rounds, n_sweeps):
     """Improve signs in place; return how many have changed."""
     from .._loops._words import search_bits
@@ -546,7 +565,8 @@ def _products(rows, vectors, dtype=np.float64):
     In float32 they would: BLAS adds in another order where it has other rows, and a word
     that is hardly better than another would depend on them, too.
     """
-    return (rows.astype(dtype) @ vectors.T.astype(dtype)).astype(np.float32)
+    rows, vectors = rows.astype(dtype, copy=False), vectors.astype(dtype, copy=False)
+    return (rows @ vectors.T).astype(np.float32, copy=False)
 
 
 def in_threads(function, rows, n_jobs):

@@ -478,8 +478,13 @@ def _best_codebooks(rows, words, alpha):
     for first in range(0, len(counts), 256):
         own = slice(first, first + 256)
         counts[own, own] += len(rows) * penalty
-    factor = scipy.linalg.cho_factor(counts.T, lower=True, overwrite_a=True)
-    solved = scipy.linalg.cho_solve(factor, _sums(words, rows), overwrite_b=True)
+    # A check of finite values would make a mask of a quarter of the size of the counts.
+    factor = scipy.linalg.cho_factor(
+        counts.T, lower=True, overwrite_a=True, check_finite=False
+    )
+    solved = scipy.linalg.cho_solve(
+        factor, _sums(words, rows), overwrite_b=True, check_finite=False
+    )
     codebooks = solved.reshape(n_words, 256, -1)
     return (codebooks - codebooks.mean(axis=1, keepdims=True)).astype(np.float32)
 

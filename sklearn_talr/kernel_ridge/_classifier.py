@@ -22,7 +22,7 @@ from .._compat import (
 from .._parameters import KW_ONLY, parameters
 from .._progress import Progress, warn_caller
 from .._state import replace_fitted, validate_aside, validate_seen
-from .._threads import one_thread
+from .._threads import one_thread, slices
 from .._types import Any, Array, ArrayLike, Column, Count, Floats, Literal, Rows, Seed, Self
 from ..affinity import SharedLabelAffinity
 from ..affinity._base import (
@@ -45,6 +45,7 @@ from ._samples import distinct_samples
 
 _DTYPES = (np.float64, np.float32)
 _MOST_NAMED = 10  # classes, in a warning
+_CELLS_PER_BLOCK = 2**22  # of probabilities
 _CERTAIN = 1e4  # score of a label that all samples have, or minus that of one that none has
 
 
@@ -410,11 +411,15 @@ class KernelRidgeClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimat
         check_is_fitted(self)
         X = as_numpy(X, "X")
         X = validate_seen(self, X, dtype=_DTYPES, accept_sparse="csr")
-        logits = sums_of_kernels(X, vars(self), self.kernel)
-        return logits.astype(X.dtype, copy=False)
+        return sums_of_kernels(X, vars(self), self.kernel, out_dtype=X.dtype)
 
     def _probabilities(self, logits):
-        return expit(logits) if self.multilabel_ else softmax(logits, axis=1)
+        """Probabilities in place of their logits, which nobody needs any more."""
+        if self.multilabel_:
+            return expit(logits, out=logits)
+        for rows in slices(len(logits), max(1, _CELLS_PER_BLOCK // logits.shape[1])):
+            logits[rows] = softmax(logits[rows], axis=1)
+        return logits
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -27,7 +27,8 @@ from .._compat import (
 )
 from .._hashers import QUERIES, FittedHasher, is_sampler, working_steps
 from .._parameters import KW_ONLY, parameters
-from .._progress import Progress
+from .._progress import Progress, at_row
+from .._threads import slices
 from .._types import Array, Column, Count, FilePath, Rows, Seed
 from ..affinity import PrecomputedAffinity, resolve_affinity
 from ..codes import concatenate_codes
@@ -39,6 +40,8 @@ from ._ids import make_ids
 from ._index import Index
 from ._read import read_bits, read_codes, read_weights
 from ._rescoring import StackedRows, feature_rows, rescore
+
+_ROWS_PER_BLOCK = 2**16  # that are encoded between two reports
 
 
 class WithHasher(CallbackSupportMixin, MetaEstimatorMixin):
@@ -139,6 +142,10 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
         Number of threads of a search. None means 1 unless in a `joblib.parallel_config`
         context, -1 all processors. The hasher has its own.
 
+    verbose : bool, default=False
+        Print how many rows are encoded, after each block of 65 536 of them, in `fit` and
+        `partial_fit`. The hasher has its own.
+
     random_state : int, RandomState instance or None, default=None
         Draws the rows that the hasher is fitted to. The hasher has its own.
 
@@ -232,6 +239,7 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
         "n_rescored": [Interval(Integral, 1, None, closed="left"), None],
         "rescore_metric": [StrOptions({"euclidean", "inner_product"})],
         "max_samples": [Interval(Integral, 1, None, closed="left"), None],
+        "verbose": ["verbose"],
         "random_state": ["random_state"],
     }
 
@@ -244,6 +252,7 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
     n_rescored: Count = None
     rescore_metric: Literal["euclidean", "inner_product"] = "euclidean"
     max_samples: int = 20_000
+    verbose: bool = False
     random_state: Seed = None
 
     @with_callbacks
@@ -298,9 +307,8 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
         ids = make_ids(ids, num_samples(X))
         self._check_targets(unfitted, X, y)
         how = self.max_samples, self.random_state
-        progress, hasher = Progress(self, X, y, n_fits=1), clone(self.hasher)
-        with progress.nested("fit-hasher")(hasher):
-            hasher, codes = fit_hasher(hasher, X, y, fit_params, *how)
+        progress = Progress(self, X, y, n_blocks(X), "block", n_fits=1)
+        hasher, codes = fit_hasher(clone(self.hasher), X, y, fit_params, progress, *how)
         self._check_rescoring(hasher)
         affinity = self._affinity(hasher)
         features = StackedRows([X]) if self.n_rescored else None
@@ -389,8 +397,14 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
                 f"{num_samples(X)} and {targets.shape[0]}."
             )
 
+    @with_callbacks
     def _read(self, X, index):
-        return read_codes(index.hasher.encode(X), index)
+        """Codes of more items; callbacks see the index as it is without them."""
+        X = index.hasher.read(X)
+        progress = Progress(self, X, None, n_blocks(X), "block")
+        codes = read_codes(encode_rows(index.hasher, X, progress), index)
+        progress.finish({"_fitted": index})
+        return codes
 
     def _queries(self, X, index):
         if index.hasher.query_form(self.query) == "bits":
@@ -469,8 +483,36 @@ class _Recorder(CallbackSupportMixin, BaseEstimator):
         return self.tail.get_metadata_routing()
 
 
-def fit_hasher(estimator, X, y, fit_params, max_samples=None, random_state=None):
+def n_blocks(X):
+    """Number of blocks in which `encode_rows` encodes rows."""
+    return -(-num_samples(X) // _ROWS_PER_BLOCK)
+
+
+def encode_rows(hasher, X, progress):
+    """Codes of rows, block by block, of which progress is told.
+
+    Steps before the hasher then make features of one block at a time, too.
+    """
+    n_rows, parts = num_samples(X), []
+    if n_rows <= _ROWS_PER_BLOCK:
+        progress.begin()
+        parts.append(hasher.encode(X))
+        progress.told = f"{n_rows} of {n_rows} rows encoded"
+        progress.end()
+        return parts[0]
+    for rows in slices(n_rows, _ROWS_PER_BLOCK):
+        progress.begin()
+        with at_row(rows.start):
+            parts.append(hasher.encode(_safe_indexing(X, rows)))
+        progress.told = f"{rows.stop} of {n_rows} rows encoded"
+        progress.end()
+    return concatenate_codes(parts)
+
+
+def fit_hasher(estimator, X, y, fit_params, progress, max_samples=None, random_state=None):
     """Fit a hasher, at any depth of Pipelines, and return it and codes of the rows.
+
+    Progress is told of the fit as a task, and of each block of rows that is encoded.
 
     The codes are those of the rows passed, in their order, by `transform` of the steps
     before the hasher. If a step declares by `cross_fits` that its features of the rows of
@@ -488,14 +530,16 @@ def fit_hasher(estimator, X, y, fit_params, max_samples=None, random_state=None)
     stays = hasher.is_frozen or hasher.is_searched
     if sample is None and not stays and hasattr(hasher.hasher, "_fits_items"):
         hasher.hasher._fits_items = True
+    nested = progress.nested("fit-hasher")
     if not any(map(_cross_fits, hasher.before)):
-        hasher = FittedHasher.of(estimator.fit(seen, y, **fit_params)).check()
-        return hasher, hasher.encode(X)
-    with _recorded(estimator) as recorder:
+        with nested(estimator):
+            hasher = FittedHasher.of(estimator.fit(seen, y, **fit_params)).check()
+        return hasher, encode_rows(hasher, X, progress)
+    with nested(estimator), _recorded(estimator) as recorder:
         estimator.fit(seen, y, **fit_params)
     hasher = FittedHasher.of(estimator)
     if recorder is None:
-        return hasher, hasher.encode(X)
+        return hasher, encode_rows(hasher, X, progress)
     codes = recorder.codes_
     if len(codes) != num_samples(seen):
         raise ValueError(
@@ -506,7 +550,7 @@ def fit_hasher(estimator, X, y, fit_params, max_samples=None, random_state=None)
     if sample is not None:  # rows that were drawn keep the codes that they had in `fit`
         order = len(sample) + np.arange(n_rows)
         order[sample] = np.arange(len(sample))
-        codes = concatenate_codes([codes, hasher.encode(X)])[order]
+        codes = concatenate_codes([codes, encode_rows(hasher, X, progress)])[order]
     return hasher, codes
 
 

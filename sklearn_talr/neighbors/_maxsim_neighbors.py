@@ -19,7 +19,7 @@ from ..codes import PackedCodes, concatenate_codes, unpack_codes
 from ..codes._packed import as_packed
 from ..codes._scores import TokenSets, read_groups, token_blocks
 from ._database import FittedAtOnce, as_asked, of_fitted
-from ._hashed_neighbors import WithHasher, fit_hasher
+from ._hashed_neighbors import WithHasher, fit_hasher, n_blocks
 from ._read import check_number
 
 
@@ -169,9 +169,8 @@ class MaxSimNeighbors(WithHasher, FittedAtOnce):
         X, groups = read_tokens(FittedHasher.of(self.hasher).check(), X, groups)
         if groups is not None:  # before the hasher takes its time
             read_groups(groups, num_samples(X))
-        progress, hasher = Progress(self, X, y, n_fits=1), clone(self.hasher)
-        with progress.nested("fit-hasher")(hasher):
-            hasher, codes = fit_hasher(hasher, X, y, {})
+        progress = Progress(self, X, y, n_blocks(X), "block", n_fits=1)
+        hasher, codes = fit_hasher(clone(self.hasher), X, y, {}, progress)
         by_bits = self.query == "bits"
         fitted = {"_fitted": Documents.of(hasher, codes, groups, by_bits)}
         vars(self).update(progress.finish(fitted))
