@@ -3,22 +3,23 @@
     python benchmarks/bench_copies.py  # a quarter of an hour
 
 500 queries are copies of some of 5 000 items, of 2 500 in ``fashion_copies``. *First* is
-the share of queries whose original is found first, the mean over orders of ties. Codes have 8 bytes
-and are fitted to 2 000 other rows, 500 in ``fashion_copies``. Copies are made by
+the share of queries whose original is found first, the mean over orders of ties. Codes
+have 8 bytes and are fitted to 2 000 other rows, 500 in ``fashion_copies``. Copies are
+made by
 
 * *sounds*: notes made up here, described by logarithms of the energy in 32 bands of 16
   frames. Copies have another loudness and white noise, 10 to 20 decibels below the sound.
-* *fashion_copies*: GIST descriptors of images that were moved, shaded and made noisy before
-  they were described (``make_features.py``).
-* *scenes*, *cifar10*, *text*: features with normal noise added, as long as a centered row is
-  on average.
+* *fashion_copies*: GIST descriptors of images that were moved, shaded and made noisy
+  before they were described (``make_features.py``).
+* *scenes*, *cifar10*, *text*: features with normal noise added, as long as a centered row
+  is on average.
 
 *Raw* features are as they come. *Prepared* ones are centered and have unit length; so are
-those of all methods that learn from pairs. *Pairs* are the rows to fit, each with a copy, as
-a class of its own. *Whitening* turns features until the differences of pairs have the identity
-as their covariance, with the shrinkage of Ledoit and Wolf. AdditiveHasher is asked by
-weights, floats are compared by the cosine, and all others by bits. SKLEARN_TALR_DATA names
-the folder of the sets.
+those of all methods that learn from pairs. *Pairs* are the rows to fit, each with a copy,
+as a class of its own. *Whitening* turns features until the differences of pairs have the
+identity as their covariance, with the shrinkage of Ledoit and Wolf. AdditiveHasher is
+asked by weights, floats are compared by the cosine, and all others by bits.
+SKLEARN_TALR_DATA names the folder of the sets.
 """
 
 from functools import lru_cache
@@ -71,7 +72,7 @@ class Rows(NamedTuple):
 
 
 def sounds(n_sounds, rng):
-    """Waves of four notes of some overtones, each fading, of shape (n_sounds, n_samples)."""
+    """Waves of four notes with overtones, each fading: (n_sounds, n_samples)."""
     length = N_SAMPLES // N_NOTES
     time = np.arange(length) / RATE
     notes = 110 * 2 ** (rng.integers(36, size=(n_sounds, N_NOTES, 1)) / 12)

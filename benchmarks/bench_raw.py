@@ -15,11 +15,12 @@ Every set comes in two states, or three:
   in unlike units are first divided by their standard deviation.
 
 By *labels* hashers are fitted with labels, as far as they take some, and 500 queries rank
-rows that were not trained on: AP. By *neighbors* they are fitted without labels, and asked
-for the ten rows nearest by the cosine of the features in that state: recall. 2 000 rows are
-fitted, and 5 000 others are items, or each a third of all. All estimators have their defaults, and items the same stored bytes. AdditiveHasher and faiss
-are asked by weights, the others by bits. ``make_features.py`` makes the files that
-begin with "fashion"; SKLEARN_TALR_DATA names their folder.
+rows that were not trained on: AP. By *neighbors* they are fitted without labels, and
+asked for the ten rows nearest by the cosine of the features in that state: recall. 2 000
+rows are fitted, and 5 000 others are items, or each a third of all. All estimators have
+their defaults, and items the same stored bytes. AdditiveHasher and faiss are asked by
+weights, the others by bits. ``make_features.py`` makes the files that begin with
+"fashion"; SKLEARN_TALR_DATA names their folder.
 """
 
 import argparse

@@ -2,15 +2,15 @@
 
     python benchmarks/bench_unseen.py  # half an hour
 
-Of the classes of a set some are *trained on*, drawn by the seed, and 2 000 of their rows are
-fitted. 500 rows of the *new* classes rank 5 000 other rows of the new classes, or as many as
-there are: AP of codes of 32 bits by binary queries, or by weights where the method says so.
-*Held out* is the same of the trained classes alone, as anyone can measure it before new
-classes come: each half of them ranks after a fit to the other half (GroupKFold). Features
-are centered and have unit length. Hashers are:
+Of the classes of a set some are *trained on*, drawn by the seed, and 2 000 of their rows
+are fitted. 500 rows of the *new* classes rank 5 000 other rows of the new classes, or as
+many as there are: AP of codes of 32 bits by binary queries, or by weights where the
+method says so. *Held out* is the same of the trained classes alone, as anyone can measure
+it before new classes come: each half of them ranks after a fit to the other half
+(GroupKFold). Features are centered and have unit length. Hashers are:
 
-* *ITQ* and *additive* of the features, or of *features and scores* of a classifier, which is
-  ``ClassProbabilities(passthrough=True)``;
+* *ITQ* and *additive* of the features, or of *features and scores* of a classifier, which
+  is ``ClassProbabilities(passthrough=True)``;
 * *TALR* with its defaults, or by the *recipe* of the guide;
 * *DPSH*, the loss of Li et al. (IJCAI 2016), trained for 20 epochs;
 * *floats*, compared by the cosine.

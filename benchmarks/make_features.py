@@ -13,12 +13,12 @@ loads; torchvision has the images of CIFAR-10. ``scenes`` computes GIST descript
 images of a folder, and ``tmc2007`` reads the file of the Mulan collection. Each writes the
 file that ``load_benchmark`` reads.
 
-The last three need no download beyond Debian's package ``dataset-fashion-mnist``, whose folder
-``--images`` names if it is elsewhere. They are features as people have them: all numbers are
-at least 0, and nothing is centered or scaled. ``fashion_gist`` has GIST descriptors of the
-first 30 000 images, ``fashion_copies`` those of distorted copies of the first 3 000, and
-``fashion_cnn`` the rectified hidden layer of a small network. It learns
-which way up an image is, from 10 000 other images and without their labels.
+The last three need no download beyond Debian's package ``dataset-fashion-mnist``, whose
+folder ``--images`` names if it is elsewhere. They are features as people have them: all
+numbers are at least 0, and nothing is centered or scaled. ``fashion_gist`` has GIST
+descriptors of the first 30 000 images, ``fashion_copies`` those of distorted copies of
+the first 3 000, and ``fashion_cnn`` the rectified hidden layer of a small network. It
+learns which way up an image is, from 10 000 other images and without their labels.
 
 The files that the guide's numbers were measured on came from the same kind of data, but
 their images, weights and details are not all known: numbers come close, and are not equal.
