@@ -22,6 +22,7 @@ asked by weights, floats are compared by the cosine, and all others by bits.
 SKLEARN_TALR_DATA names the folder of the sets.
 """
 
+import argparse
 from functools import lru_cache
 from itertools import product
 from time import process_time
@@ -189,7 +190,11 @@ def measure(data, seed, method):
 
 
 def main():
-    for seed, data, method in product(range(3), SETS, [*FLOATS, *ALONE, *PAIRS]):
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    for seed, data, method in product(
+        parser.parse_args().seeds, SETS, [*FLOATS, *ALONE, *PAIRS]
+    ):
         key = {"data": data, "seed": seed, "method": method}
         if not STORE.has(**key):
             STORE.add(**key, **measure(**key))
