@@ -39,7 +39,7 @@ GIST_SIZE, GIST_BLOCKS, ORIENTATIONS = 64, 4, (8, 8, 8, 8)  # 32 filters in 16 b
 TMC_WORDS = 500
 N_FASHION, N_FASHION_TO_LEARN = 30_000, 10_000  # images with features, and for the network
 N_EPOCHS = 3  # of the network
-N_COPIES, PIXEL_NOISE = 3_000, 30.0  # images copied, and deviation of the noise in them
+N_COPIES, PIXEL_NOISE = 3_000, 0.15  # images copied, and noise relative to a gray value
 COCO_IDS = range(2, 20)  # of categories; 1 is the person, on three quarters of the images
 _IMAGE_ENDINGS = {".jpg", ".jpeg", ".png"}
 
@@ -352,13 +352,13 @@ def make_fashion_gist(arguments):
 
 
 def distorted(images, seed=0):
-    """Copies moved by a pixel at most, made darker or lighter, and with noise."""
+    """Copies moved by a pixel at most, made darker or lighter, and noisy where light is."""
     rng = np.random.default_rng(seed)
     moves = rng.integers(-1, 2, size=(len(images), 2))
     moved = [np.roll(image, move, (0, 1)) for image, move in zip(images, moves)]
     shades = rng.uniform(0.7, 1.1, size=(len(images), 1, 1))
-    noise = PIXEL_NOISE * rng.standard_normal(images.shape)
-    return np.clip(np.round(moved * shades + noise), 0, 255).astype(np.uint8)
+    noise = 1 + PIXEL_NOISE * rng.standard_normal(images.shape)
+    return np.clip(np.round(moved * shades * noise), 0, 255).astype(np.uint8)
 
 
 def make_fashion_copies(arguments):
