@@ -26,6 +26,9 @@ COMMANDS = {
     "embeddings": [["bench_embeddings.py"]],
     "new_rows": [["bench_new_rows.py"]],
     "many_classes": [["bench_many_classes.py"]],
+    "raw": [["bench_raw.py"]],
+    "copies": [["bench_copies.py"]],
+    "unseen": [["bench_unseen.py"]],
     "tests": [["bench_tests.py"]],
     "comparison": [
         ["comparison/compare_methods.py", "--no-tuning", "--data", name] for name in SETS
