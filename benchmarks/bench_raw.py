@@ -18,9 +18,10 @@ By *labels* hashers are fitted with labels, as far as they take some, and 500 qu
 rows that were not trained on: AP. By *neighbors* they are fitted without labels, and
 asked for the ten rows nearest by the cosine of the features in that state: recall. 2 000
 rows are fitted, and 5 000 others are items, or each a third of all. All estimators have
-their defaults, and items the same stored bytes. AdditiveHasher and faiss are asked by
-weights, the others by bits. ``make_features.py`` makes the files that begin with
-"fashion"; SKLEARN_TALR_DATA names their folder.
+their defaults, and items the same stored bytes. AdditiveHasher is asked by weights, the
+others by bits. Quantizers of faiss need more rows: see ``bench_embeddings.py``.
+``make_features.py`` makes the files that begin with "fashion"; SKLEARN_TALR_DATA names
+their folder.
 """
 
 import argparse
@@ -39,7 +40,7 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, normalize
 
-from sklearn_talr._codes_command import Quantizer, highest
+from sklearn_talr._codes_command import highest
 from sklearn_talr.affinity import LabelAffinity, SharedLabelAffinity
 from sklearn_talr.codes import hamming_distances, weighted_scores
 from sklearn_talr.hashing import (
@@ -68,8 +69,7 @@ SETS = [*FILES, *IN_UNITS]
 KEY = ["task", "data", "state", "n_bytes", "seed", "method"]
 STORE = Store(RESULTS / "raw.csv", KEY, ["ap", "recall", "fit_seconds"])
 LABELED = ["LSH", "ITQ", "AdditiveHasher", "TALRHasher", "two stages"]
-QUANTIZER = "faiss ResidualQuantizer"
-UNLABELED = ["LSH", "ITQ", "TALRHasher", "AdditiveHasher", QUANTIZER]
+UNLABELED = ["LSH", "ITQ", "TALRHasher", "AdditiveHasher"]
 
 
 class Parts(NamedTuple):
@@ -172,28 +172,10 @@ def share_found(true, scores):
     return float(np.mean([np.isin(*rows).mean() for rows in zip(true, highest(scores))]))
 
 
-def measure_quantizer(parts, n_bytes):
-    """Recall of a residual quantizer of rows of unit length, the better of two scores."""
-    query, items = normalize(parts.X_query), normalize(parts.X_items)
-    true = highest(query @ items.T)
-    start = process_time()
-    model = Quantizer("RQ{0}x8", query.shape[1], n_bytes, "cosine", 0)
-    model.fit(normalize(parts.X_train).astype(np.float32))
-    seconds = process_time() - start
-    model.encode(items.astype(np.float32))
-    answers = model.found(query, "cosine")
-    return max(
-        np.mean([np.isin(*r).mean() for r in zip(true, a)]) for a in answers
-    ), seconds
-
-
 def measure(task, data, state, n_bytes, seed, method):
     """Columns of one row."""
     labeled = task == "labels"
     parts = load(data, state, seed)
-    if method == QUANTIZER:
-        recall, seconds = measure_quantizer(parts, n_bytes)
-        return {"recall": float(recall), "fit_seconds": seconds}
     hasher = hasher_of(method, n_bytes, seed, labeled)
     start = process_time()
     hasher.fit(parts.X_train, parts.y_train if labeled else None)
@@ -206,13 +188,12 @@ def measure(task, data, state, n_bytes, seed, method):
 def plan():
     """Tasks, sets, states, bytes, seeds and methods; what is quoted first comes first."""
     two, three = ("raw", "prepared"), ("raw", "unit", "prepared")
-    quick = [name for name in UNLABELED if name not in ("TALRHasher", QUANTIZER)]
+    quick = [name for name in UNLABELED if name != "TALRHasher"]
     yield from product(["labels"], SETS, two, [4], [0], LABELED)
     yield from product(["neighbors"], FILES, three, [4], [0], [*quick, "TALRHasher"])
     yield from product(["neighbors"], FILES, three, [8], [0], quick)
     yield from product(["labels"], SETS, two, [8], [0], LABELED[:-1])
     yield from product(["labels"], SETS, two, [4], [1, 2], LABELED[:3])
-    yield from product(["neighbors"], FILES, two, [8], [0], [QUANTIZER])
     for seed in (1, 2):
         yield from product(["labels"], SETS, two, [4], [seed], LABELED)
     yield from product(["neighbors"], FILES, three, [8], [0], ["TALRHasher"])
