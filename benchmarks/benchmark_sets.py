@@ -4,6 +4,7 @@ The files are not part of the project. Their folder is named by the environment 
 ``SKLEARN_TALR_DATA``.
 """
 
+import gzip
 import os
 from numbers import Integral
 from pathlib import Path
@@ -21,6 +22,8 @@ BENCHMARKS = {
     "scenes": ("scenes_gist512.npz", None, ThresholdAffinity),
     "tmc2007": ("tmc2007.npz", "Y", SharedLabelAffinity),
 }
+
+FASHION_MNIST = Path("/usr/share/datasets/fashion-mnist")  # package dataset-fashion-mnist
 
 
 @validate_params(
@@ -111,6 +114,12 @@ def split_rows(X, y, rows, oracle):
     parts = {f"X_{part}": X[index] for part, index in rows.items()}
     parts |= {f"y_{part}": y[index] for part, index in rows.items()}
     return Bunch(**parts, affinity=oracle.fit(parts["y_train"]))
+
+
+def read_idx(path, n_header_bytes):
+    """The bytes of a packed IDX file, such as those of MNIST, after its header."""
+    with gzip.open(path) as file:
+        return np.frombuffer(file.read(), np.uint8, offset=n_header_bytes)
 
 
 def folder_of_sets(data_home=None):

@@ -27,6 +27,9 @@ COMMANDS = {
     "new_rows": [["bench_new_rows.py"]],
     "many_classes": [["bench_many_classes.py"]],
     "many_rows": [["bench_many_rows.py"]],
+    "raw": [["bench_raw.py"]],
+    "copies": [["bench_copies.py"]],
+    "unseen": [["bench_unseen.py"]],
     "tests": [["bench_tests.py"]],
     "comparison": [
         ["comparison/compare_methods.py", "--no-tuning", "--data", name] for name in SETS

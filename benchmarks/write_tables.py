@@ -266,6 +266,137 @@ def new_rows():
     return [["method", *(title for title, _ in sets)], *body]
 
 
+RAW_SETS = {
+    "scenes": "scenes, GIST",
+    "fashion_gist": "Fashion-MNIST, GIST",
+    "fashion_cnn": "Fashion-MNIST, rectified layer",
+    "cifar10": "CIFAR-10, components",
+    "coco17": "COCO, components",
+    "words": "TMC2007, words",
+    "tf-idf": "TMC2007, TF-IDF",
+    "digits_units": "digits, unlike units",
+    "cancer": "breast cancer, its units",
+}
+STATES = {"raw": "raw", "unit": "unit length", "prepared": "centered, unit length"}
+
+
+def whole_splits(task, n_bytes):
+    """Rows of raw features, of splits that have all methods and sets."""
+    wanted = {"task": task, "n_bytes": n_bytes}.items()
+    splits = {}
+    for row in read(RESULTS / "raw.csv"):
+        if all(row[name] == value for name, value in wanted):
+            splits.setdefault(row["seed"], []).append(row)
+    most = max(map(len, splits.values()))
+    return [row for some in splits.values() if len(some) == most for row in some]
+
+
+def of_raw(task, figure, columns, n_bytes, states):
+    """A line for each set and state, a column for each method."""
+    rows = whole_splits(task, n_bytes)
+    lines = [
+        (f"{title}: {STATES[state]}", {"data": name, "state": state, "n_bytes": n_bytes})
+        for name, title in RAW_SETS.items()
+        for state in states
+    ]
+    return pivot(rows, figure, lines, columns, f"{n_bytes} bytes")
+
+
+@table
+def raw_labels():
+    columns = [
+        (title, {"method": method})
+        for title, method in {
+            "LSH": "LSH",
+            "ITQ": "ITQ",
+            "`AdditiveHasher`": "AdditiveHasher",
+            "`TALRHasher`": "TALRHasher",
+            "two stages": "two stages",
+        }.items()
+    ]
+    states = "raw", "prepared"
+    four = of_raw("labels", "ap", columns, "4", states)
+    eight = of_raw("labels", "ap", columns[:-1], "8", states)
+    head = ["AP", *(f"{title}, 4 bytes" for title in four[0][1:])]
+    head += [f"{title}, 8 bytes" for title in eight[0][1:]]
+    return [head, *([*row, *more[1:]] for row, more in zip(four[1:], eight[1:]))]
+
+
+@table
+def raw_neighbors():
+    quick = {"LSH": "LSH", "ITQ": "ITQ", "`AdditiveHasher`": "AdditiveHasher"}
+    trained = {"`TALRHasher`": "TALRHasher"}
+    rows = [row for n_bytes in ("4", "8") for row in whole_splits("neighbors", n_bytes)]
+    columns = [
+        (f"{title}, {n_bytes} bytes", {"method": method, "n_bytes": n_bytes})
+        for n_bytes, methods in (("4", quick | trained), ("8", quick))
+        for title, method in methods.items()
+    ]
+    lines = [
+        (f"{title}: {STATES[state]}", {"data": name, "state": state})
+        for name, title in RAW_SETS.items()
+        for state in STATES
+    ]
+    return pivot(rows, "recall", lines, columns, "recall of ten")
+
+
+@table
+def copies():
+    sets = {
+        "sounds": "sounds",
+        "fashion_copies": "Fashion-MNIST, GIST",
+        "scenes": "scenes, GIST",
+        "cifar10": "CIFAR-10, components",
+        "text": "text, MiniLM",
+    }
+    rows = read(RESULTS / "copies.csv")
+    lines = [(m, {"method": m}) for m in dict.fromkeys(row["method"] for row in rows)]
+    columns = [(title, {"data": name}) for name, title in sets.items()]
+    return pivot(rows, "first", lines, columns, "original found first")
+
+
+def unseen_rows():
+    """Rows of splits that all methods have, and of what held-out classes choose there."""
+    rows, cells = read(RESULTS / "unseen.csv"), {}
+    for row in rows:
+        cells.setdefault((row["data"], row["n_trained"], row["seed"]), []).append(row)
+    most = max(map(len, cells.values()))
+    whole = [some for some in cells.values() if len(some) == most]
+    chosen = []
+    for some in whole:
+        judged = [row for row in some if row["ap_held_out"]]
+        best = max(judged, key=lambda row: float(row["ap_held_out"]))
+        chosen.append(best | {"method": "chosen"})
+    return [row for some in whole for row in some] + chosen
+
+
+@table
+def unseen_features():
+    n_classes = {"scenes": 6}
+    rows = unseen_rows()
+    sets = RAW_SETS | {"digits": "digits"}
+    lines = [
+        (f"{sets[name]}: {n} of {n_classes.get(name, 10)} classes trained on",
+         {"data": name, "n_trained": n})
+        for name, n in dict.fromkeys((row["data"], row["n_trained"]) for row in rows)
+    ]  # fmt: skip
+    columns = {
+        "ITQ": "ITQ",
+        "ITQ of features and scores": "ITQ of features and scores",
+        "DPSH, 20 epochs": "DPSH, 20 epochs",
+        "TALR, recipe": "TALR, recipe",
+        "chosen by held-out classes": "chosen",
+        "TALR, defaults": "TALR",
+        "additive, weighted": "additive, weighted",
+        "additive of features and scores, weighted": (
+            "additive of features and scores, weighted"
+        ),
+        "features, floats": "features, floats",
+    }
+    of_columns = [(title, {"method": method}) for title, method in columns.items()]
+    return pivot(rows, "ap", lines, of_columns, "AP of new classes")
+
+
 def of_classes(sets, **seconds):
     rows = read(RESULTS / "many_classes.csv")
     columns = {

@@ -1,6 +1,5 @@
 """Feature sets of the comparison, split into queries, database and training rows."""
 
-import gzip
 import sys
 from functools import lru_cache, partial
 from pathlib import Path
@@ -12,10 +11,15 @@ from sklearn_talr.affinity import LabelAffinity, SharedLabelAffinity
 
 sys.path.append(str(Path(__file__).parents[1]))  # scripts of this folder do not see it
 
-from benchmark_sets import BENCHMARKS, load_benchmark, split_rows
+from benchmark_sets import (
+    BENCHMARKS,
+    FASHION_MNIST,
+    load_benchmark,
+    read_idx,
+    split_rows,
+)
 
 SEEN_CLASSES = 0.7  # of all, where queries and database are of the others
-_FASHION_MNIST = Path("/usr/share/datasets/fashion-mnist")  # package dataset-fashion-mnist
 
 
 def load_comparison(name, seed, unseen=False):
@@ -70,17 +74,13 @@ def _arrays(name):
 
 def _load_fashion_mnist():
     """From the files of Debian's package if it is installed, or else from OpenML."""
-    if not _FASHION_MNIST.exists():
+    if not FASHION_MNIST.exists():
         return fetch_openml("Fashion-MNIST", version=1, return_X_y=True, as_frame=False)
     parts = ("train", "t10k")
-    X = [_read_idx(f"{part}-images-idx3-ubyte.gz", 16).reshape(-1, 784) for part in parts]
-    y = [_read_idx(f"{part}-labels-idx1-ubyte.gz", 8) for part in parts]
-    return np.concatenate(X), np.concatenate(y)
-
-
-def _read_idx(name, n_header_bytes):
-    with gzip.open(_FASHION_MNIST / name) as file:
-        return np.frombuffer(file.read(), np.uint8, offset=n_header_bytes)
+    images = [FASHION_MNIST / f"{part}-images-idx3-ubyte.gz" for part in parts]
+    labels = [FASHION_MNIST / f"{part}-labels-idx1-ubyte.gz" for part in parts]
+    X = np.concatenate([read_idx(path, 16) for path in images]).reshape(-1, 784)
+    return X, np.concatenate([read_idx(path, 8) for path in labels])
 
 
 def _parts(order):
