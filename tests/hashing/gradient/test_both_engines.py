@@ -1,5 +1,6 @@
 """The engine of the host and that of torch, each the other's oracle."""
 
+import inspect
 import pickle
 from functools import partial
 
@@ -11,7 +12,7 @@ from hashers import small
 
 from sklearn_talr import CrossViewHasher
 from sklearn_talr.affinity import LabelAffinity, SharedLabelAffinity, ThresholdAffinity
-from sklearn_talr.hashing.training import _plan
+from sklearn_talr.hashing.training import _engine, _plan
 from sklearn_talr.hashing.training._host import HostEngine
 from sklearn_talr.hashing.training._torch import TorchEngine
 from sklearn_talr.losses import AveragePrecisionLoss, NDCGLoss
@@ -251,3 +252,14 @@ def test_losses_of_ones_own_that_derive_from_ours_train_as_they_say(few_digits):
         small(max_iter=1).fit(*few_digits).loss_curve_
     )
     assert torch.is_grad_enabled()
+
+
+@pytest.mark.parametrize("engine_class", ENGINES)
+def test_engines_offer_what_is_written_down(engine_class):
+    names = {name for name in vars(_engine.Engine) if not name.startswith("_")}
+    assert {"step", "codes", "restore"} <= names
+    assert all(callable(getattr(engine_class, name)) for name in names)
+    for name in ("step", "codes", "restore", "load_moments", "features"):
+        expected = list(inspect.signature(getattr(_engine.Engine, name)).parameters)
+        parameters = list(inspect.signature(getattr(engine_class, name)).parameters)
+        assert parameters[: len(expected)] == expected
