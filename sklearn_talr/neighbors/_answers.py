@@ -7,6 +7,7 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from .._threads import map_in_threads, slices
+from ..codes._factors import Terms
 from ..codes._scores import fixed
 from ._filters import ALL_ROWS, Eligible
 from ._index import Index
@@ -138,7 +139,7 @@ class _Search:
     def _part(self, rows):
         terms = None
         if not self.by_bits:
-            terms = tuple(map(fixed, self.index.terms.rows(rows)))
+            terms = Terms._make(map(fixed, self.index.terms.rows(rows)))
         if isinstance(rows, slice):
             words = self.index.words[:, rows]
         else:
