@@ -111,14 +111,13 @@ def _measure_block(products, level_index, *, tables, n_bins, scale):
 
     Returns the number of queries that have something relevant, and the sum over them.
     """
-    from .._loops._soft import count_softly, look_up
+    from .._loops._soft import Bins, count_softly, look_up
 
-    number = products.dtype.type
     cells = np.empty(products.shape, np.int32)
     counts = np.empty((len(cells), len(tables.gains) * (n_bins + 1)))
     levels = np.ascontiguousarray(level_index)
-    bins = number(scale), number(0.5 * n_bins), number(n_bins)
-    count_softly(products, levels, *bins, counts, cells)
+    bins = Bins.from_scale(scale, n_bins, products.dtype)
+    count_softly(products, levels, bins, counts, cells)
     values, gradients = measure_counts(counts, tables)
     # Every pair has mass 1: a query with less than a half has nothing relevant.
     is_valued = ~(counts[:, n_bins + 1 :].sum(axis=1) <= 0.5)
@@ -156,12 +155,12 @@ def measure_counts(counts, tables):
     """
     if tables.measure == "AP":
         return _average_precision(counts, tables)
-    from .._loops._soft import ndcg
+    from .._loops._soft import RankDiscounts, ndcg
 
     values = np.empty(len(counts))
     gradients = np.empty_like(counts)
-    discounts = tables.discounts, tables.discount_sums
-    ndcg(counts, tables.gains, tables.is_simplified, *discounts, values, gradients)
+    discounts = RankDiscounts(tables.discounts, tables.discount_sums)
+    ndcg(counts, tables.gains, tables.is_simplified, discounts, values, gradients)
     return values, gradients
 
 
