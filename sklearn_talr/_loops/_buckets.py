@@ -1,9 +1,10 @@
-"""Compiled lookup of what is within a small radius, without a look at all other codes.
+"""Compiled lookup of the codes within a small radius, without a look at all others.
 
-A code that differs from a query in r bits has all bits of one of r + 1 runs of bits in
-common with it. So r + 1 tables have the codes by the *address*, the first bits of a run,
-and a query is compared with what shares an address with it (Norouzi, Punjani and Fleet,
-"Fast Search in Hamming Space with Multi-Index Hashing", CVPR 2012).
+Cut a code into r + 1 runs of bits. A code that differs from a query in r bits is equal to
+it in all bits of at least one run. So r + 1 tables have the codes by their *address*, the
+first bits of a run, and a query is compared with the codes that share an address with it
+(Norouzi, Punjani and Fleet, "Fast Search in Hamming Space with Multi-Index Hashing", CVPR
+2012).
 """
 
 from typing import NamedTuple
@@ -19,10 +20,10 @@ class Buckets(NamedTuple):
     Parameters
     ----------
     firsts : ndarray of shape (n_tables,), dtype int64
-        First bit of each address.
+        First bit of the address in each table.
 
     starts : ndarray of shape (n_tables, 2**width + 1), dtype int32
-        Where the rows of each address start.
+        Places at which the rows of each address start.
 
     rows : ndarray of shape (n_tables, n_codes), dtype int32
         Rows by address, ascending within one.
@@ -31,7 +32,8 @@ class Buckets(NamedTuple):
         Bits of an address.
 
     n_candidates : float
-        How many codes a query is compared with, if queries are spread as the codes are.
+        Mean number of codes that a query is compared with, if queries are spread as the
+        codes are.
     """
 
     firsts: np.ndarray
@@ -41,14 +43,30 @@ class Buckets(NamedTuple):
     n_candidates: float
 
     @classmethod
-    def of(cls, columns, n_bits, n_tables, width):
-        """Tables of codes by so many bits of each run."""
+    def from_codes(cls, columns, *, n_bits, n_tables, width):
+        """Put codes into tables.
+
+        Parameters
+        ----------
+        columns : ndarray of shape (n_words, n_codes), unsigned
+            Words of the codes, a column a code.
+
+        n_bits : int
+            Length of a code.
+
+        n_tables : int
+            Number of tables, one for each run of bits.
+
+        width : int
+            Bits of an address.
+        """
         firsts = np.arange(n_tables) * n_bits // n_tables
         starts = np.zeros((n_tables, 2**width + 1), dtype=np.int32)
         rows = np.empty((n_tables, columns.shape[1]), dtype=np.int32)
         group_rows(columns, firsts, width, starts, rows)
         sizes = np.diff(starts).astype(float)
-        return cls(firsts, starts, rows, width, float((sizes**2).sum()) / rows.shape[1])
+        n_candidates = float((sizes**2).sum()) / rows.shape[1]
+        return cls(firsts, starts, rows, width, n_candidates)
 
     @property
     def nbytes(self):
@@ -57,13 +75,15 @@ class Buckets(NamedTuple):
 
     def within(self, queries, columns, radius):
         """Counts, rows and distances of codes, as `hamming_scan` returns them."""
-        return look_up_within(queries, columns, *self[:4], radius)
+        return look_up_within(queries, columns, self, radius)
 
 
 @compiled
 def _address(words, first, width):
-    """So many bits of a code from the first on, as a number."""
-    size, address, place = 8 * words.itemsize, np.uint64(0), 0
+    """The bits of a code from `first` up to ``first + width``, as a number."""
+    size = 8 * words.itemsize
+    address = np.uint64(0)
+    place = 0
     while place < width:
         bit = first + place
         word = np.uint64(words[bit // size]) >> np.uint64(bit % size)
@@ -89,38 +109,73 @@ def group_rows(columns, firsts, width, starts, rows):
 
 
 @compiled
-def look_up_within(queries, columns, firsts, starts, rows, width, radius):
+def look_up_within(queries, columns, buckets, radius):
+    """Find the codes within a radius of queries.
+
+    Parameters
+    ----------
+    queries : ndarray of shape (n_queries, n_words), of the type of the columns
+
+    columns : ndarray of shape (n_words, n_codes), unsigned
+
+    buckets : Buckets
+        Of these codes, with more tables than the radius.
+
+    radius : int
+        Greatest distance.
+
+    Returns
+    -------
+    counts : ndarray of shape (n_queries,), dtype int64
+        Number of codes near each query.
+
+    rows, distances : ndarrays of shape (n_near,), dtypes int64 and uint16
+        Numbers of the codes, query by query, and their distances.
+    """
     counts = np.zeros(len(queries), dtype=np.int64)
-    found, distances = np.empty(256, dtype=np.int64), np.empty(256, dtype=np.uint16)
+    near_rows = np.empty(256, dtype=np.int64)
+    distances = np.empty(256, dtype=np.uint16)
     end = 0
     for query in range(len(queries)):
-        words, begin = queries[query], end
-        for table in range(len(firsts)):
-            address = _address(words, firsts[table], width)
-            bucket = rows[table, starts[table, address] : starts[table, address + 1]]
-            while end + len(bucket) > len(found):
-                found = np.append(found, found)
+        words = queries[query]
+        start = end
+        for table in range(len(buckets.firsts)):
+            address = _address(words, buckets.firsts[table], buckets.width)
+            first_row = buckets.starts[table, address]
+            end_row = buckets.starts[table, address + 1]
+            bucket = buckets.rows[table, first_row:end_row]
+            while end + len(bucket) > len(near_rows):
+                near_rows = np.append(near_rows, near_rows)
                 distances = np.append(distances, distances)
-            how = firsts[:table], width, bucket, radius
-            end = _take(words, columns, how, found, distances, end)
-        counts[query] = end - begin
-    return counts, found[:end].copy(), distances[:end].copy()
+            for row in bucket:
+                distance = _distance(words, columns, row)
+                if distance > radius:
+                    continue
+                # A code that shares an earlier address has been taken there.
+                if _share_address(words, columns, row, buckets, table):
+                    continue
+                near_rows[end] = row
+                distances[end] = distance
+                end += 1
+        counts[query] = end - start
+    return counts, near_rows[:end].copy(), distances[:end].copy()
 
 
 @compiled
-def _take(query, columns, how, found, distances, end):
-    """Add what is near and was in no earlier bucket of the query."""
-    earlier, width, bucket, radius = how
-    for row in bucket:
-        distance = 0
-        for place in range(len(query)):
-            distance += np.int64(count_ones(query[place] ^ columns[place, row]))
-        is_new = distance <= radius
-        for first in earlier:
-            is_new = is_new and (
-                _address(query, first, width) != _address(columns[:, row], first, width)
-            )
-        if is_new:
-            found[end], distances[end] = row, distance
-            end += 1
-    return end
+def _distance(words, columns, row):
+    """Hamming distance of a query and a code."""
+    distance = 0
+    for place in range(len(words)):
+        distance += np.int64(count_ones(words[place] ^ columns[place, row]))
+    return distance
+
+
+@compiled
+def _share_address(words, columns, row, buckets, n_tables):
+    """Whether a query and a code share an address in one of the first tables."""
+    for table in range(n_tables):
+        first = buckets.firsts[table]
+        address = _address(columns[:, row], first, buckets.width)
+        if address == _address(words, first, buckets.width):
+            return True
+    return False

@@ -1,8 +1,21 @@
 """Counting of pairs by affinity level and Hamming distance."""
 
+from typing import NamedTuple
+
+import numpy as np
+
 from ._compile import compiled, count_ones
 
-_ITEMS_PER_TILE = 8_192  # whose codes stay in cache while all queries look at them
+# The codes of a tile stay in cache while all queries are compared with them.
+_ITEMS_PER_TILE = 8_192
+
+
+class ItemRuns(NamedTuple):
+    """Items in runs, each of which has one level to each query."""
+
+    items: np.ndarray  # (n_items, n_words), unsigned, code words run by run
+    starts: np.ndarray  # (n_runs + 1,), int64, first item of each run
+    group: np.ndarray  # (n_runs,), int, group of the items of each run
 
 
 @compiled
@@ -24,8 +37,8 @@ def count_levels(queries, items, starts, level, weights, counts):
         Group g are the items from ``starts[g]`` up to ``starts[g + 1]``.
 
     level : ndarray of shape (n_queries, n_groups), signed
-        Place of the affinity level of each query and group, 0 for "not similar", below 0
-        for pairs that do not count.
+        Number of the affinity level of each query and group: 0 if they are not similar,
+        below 0 if their pairs do not count.
 
     weights : ndarray of shape (n_items,) of int64, or None
         How often each item counts. None means once.
@@ -33,60 +46,62 @@ def count_levels(queries, items, starts, level, weights, counts):
     counts : ndarray of shape (n_queries, n_levels, n_distances), dtype int64
         Cell [q, v, d] grows by the weights of the items of level v at distance d of q.
     """
-    group = 0  # the first that the tile has a part of
+    first_group = 0  # first group with items in the tile
     for first in range(0, len(items), _ITEMS_PER_TILE):
         end = min(first + _ITEMS_PER_TILE, len(items))
-        while starts[group + 1] <= first:
-            group += 1
+        while starts[first_group + 1] <= first:
+            first_group += 1
         for q in range(len(queries)):
-            query, table = queries[q], counts[q]
-            _add(query, items, weights, first, end, 1, table[0])
-            g = group
-            while g < level.shape[1] and starts[g] < end:
-                if level[q, g]:
-                    a, b = max(first, starts[g]), min(end, starts[g + 1])
-                    _add(query, items, weights, a, b, -1, table[0])
-                    if level[q, g] > 0:
-                        _add(query, items, weights, a, b, 1, table[level[q, g]])
-                g += 1
+            query = queries[q]
+            dissimilar = counts[q, 0]
+            _add(query, items, weights, first, end, 1, dissimilar)
+            group = first_group
+            while group < level.shape[1] and starts[group] < end:
+                group_level = level[q, group]
+                if group_level != 0:
+                    start = max(first, starts[group])
+                    stop = min(end, starts[group + 1])
+                    _add(query, items, weights, start, stop, -1, dissimilar)
+                    if group_level > 0:
+                        similar = counts[q, group_level]
+                        _add(query, items, weights, start, stop, 1, similar)
+                group += 1
 
 
 @compiled
-def take_away_runs(queries, items, starts, level, group, firsts, lasts, counts):
+def take_away_runs(queries, level, runs, firsts, ends, counts):
     """Take pairs that do not count away from counts of all pairs.
 
     Parameters
     ----------
-    queries, items
-        As of `count_levels`. Items are sorted into runs of one level to each query.
-
-    starts : ndarray of shape (n_runs + 1,), dtype int64
-        Run r are the items from ``starts[r]`` up to ``starts[r + 1]``.
+    queries : ndarray of shape (n_queries, n_words), unsigned
+        Code words of the queries.
 
     level : ndarray of shape (n_queries, n_groups), signed
-        As of `count_levels`.
+        As for `count_levels`.
 
-    group : ndarray of shape (n_runs,)
-        Group, a column of `level`, of each run.
+    runs : ItemRuns
 
-    firsts, lasts : ndarrays of shape (n_queries,)
-        The first run that does not count for each query, and the first after these.
+    firsts, ends : ndarrays of shape (n_queries,) of int
+        The runs from ``firsts[q]`` up to ``ends[q]`` do not count for query q.
 
     counts : ndarray of shape (n_queries, n_levels, n_distances), dtype int64
-        From which they are taken.
+        Shrinks by the pairs that do not count and have been counted.
     """
     for q in range(len(queries)):
-        for run in range(firsts[q], lasts[q]):
-            place = level[q, group[run]]
-            if place >= 0:
-                a, b = starts[run], starts[run + 1]
-                _add(queries[q], items, None, a, b, -1, counts[q, place])
+        for run in range(firsts[q], ends[q]):
+            run_level = level[q, runs.group[run]]
+            if run_level >= 0:
+                start = runs.starts[run]
+                stop = runs.starts[run + 1]
+                _add(queries[q], runs.items, None, start, stop, -1, counts[q, run_level])
 
 
 @compiled
 def _add(query, items, weights, first, end, sign, row):
     """Add ``sign`` times the weights of some items to the counts of their distances."""
-    if len(query) == 1:  # half as many instructions as the loop over words takes
+    # The loop over words would take twice as many instructions for a code of one word.
+    if len(query) == 1:
         word = query[0]
         for i in range(first, end):
             row[count_ones(word ^ items[i, 0])] += (

@@ -241,6 +241,7 @@ def weighted_scan(weights, columns, terms, as_costs, k, radius, whole):
     columns : array of shape (n_words, n_codes)
 
     terms : Terms
+        Of `sklearn_talr.codes._factors`, factors and addends of the codes.
 
     as_costs : bool
         Whether a bit that is as the query wants it adds 0, and any other minus the

@@ -35,8 +35,10 @@ import numpy as np
 
 from ._compile import compiled
 
-_NEAR = 1e-6  # emptier distances are to have the limit of the quotient at 0
-_SHORT = 1e-3  # shorter intervals lose more digits to rounding than to an expansion
+# Emptier distances have the limit of the quotient at 0.
+_NEAR = 1e-6
+# Shorter intervals lose more digits to rounding than to an expansion.
+_SHORT = 1e-3
 # With u = x + 7/2 and t = u**-2, psi(x + 4) = log u + t (s0 + s1 t + s2 t**2 + s3 t**3):
 # the asymptotic series 1/24, -7/960, ..., economized to 2e-11 for x >= 1.
 _S0, _S1 = 0.041666666392109219, -0.0072914880566011625
@@ -45,8 +47,22 @@ _LOG_2 = log(2)
 _THREE_QUARTERS = 0x3FE8000000000000  # bits of 0.75
 
 
+class Bins(NamedTuple):
+    """Bins of distances; all three numbers are of the type of the products."""
+
+    scale: np.floating  # bins by which a product of 1 is nearer than one of 0
+    half: np.floating  # half the number of bins, the position of a product of 0
+    top: np.floating  # number of bins
+
+    @classmethod
+    def from_scale(cls, scale, n_bins, dtype):
+        """Bins for products of this type."""
+        number = np.dtype(dtype).type
+        return cls(number(scale), number(0.5 * n_bins), number(n_bins))
+
+
 @compiled
-def count_softly(products, levels, scale, half, top, counts, cells):
+def count_softly(products, levels, bins, counts, cells):
     """Count the pairs of a block of queries by affinity level and relaxed distance.
 
     A pair at position z, in bins, has the share z - lo in bin lo + 1 and the rest in lo.
@@ -61,9 +77,7 @@ def count_softly(products, levels, scale, half, top, counts, cells):
     levels : ndarray of shape (n_queries, n_items), integer
         Places of affinity levels; negative for pairs that are not to be counted.
 
-    scale, half, top : float of the type of the products
-        Bins by which a product of 1 is nearer than one of 0; half the number of bins, which
-        is where a product of 0 is; and the number of bins.
+    bins : Bins
 
     counts : ndarray of shape (n_queries, n_levels * (n_bins + 1)), float
         Receives the counts.
@@ -72,30 +86,41 @@ def count_softly(products, levels, scale, half, top, counts, cells):
         Receives the cells; ``n_levels * (n_bins + 1)`` for pairs that are not counted.
     """
     n_cells = counts.shape[1]
-    numbers, shares = np.empty(n_cells + 1), np.empty(n_cells + 1)
-    upper, spare = np.empty_like(products[0]), np.int32(n_cells)
-    zero, last, width = half - half, np.int32(top - 1), np.int32(top + 1)
+    n_pairs = np.empty(n_cells + 1)
+    shares = np.empty(n_cells + 1)
+    upper = np.empty_like(products[0])
+    scale = bins.scale
+    half = bins.half
+    top = bins.top
+    zero = half - half
+    last_lo = np.int32(top - 1)
+    n_distances = np.int32(top + 1)
+    uncounted = np.int32(n_cells)
     for q in range(len(products)):
-        # The cell of each pair, and its share in the next; vectorized.
-        row, of_pairs, cell_of = products[q], levels[q], cells[q]
+        row = products[q]
+        row_levels = levels[q]
+        row_cells = cells[q]
+        # This loop is vectorized: the cell of each pair, and its share in the next.
         for i in range(len(row)):
             position = half - scale * row[i]
-            position = position if position > zero else zero  # also where it is NaN
+            # A position that is NaN becomes 0, too.
+            position = position if position > zero else zero
             position = position if position < top else top
-            lo = min(np.int32(position), last)
+            lo = min(np.int32(position), last_lo)
             # The difference of a product from itself makes the share NaN where it is.
             upper[i] = position - np.float32(lo) + (row[i] - row[i])
-            level = np.int32(of_pairs[i])
-            cell_of[i] = level * width + lo if level >= 0 else spare
+            level = np.int32(row_levels[i])
+            row_cells[i] = level * n_distances + lo if level >= 0 else uncounted
         for cell in range(n_cells + 1):
-            numbers[cell] = shares[cell] = 0
+            n_pairs[cell] = 0
+            shares[cell] = 0
         for i in range(len(row)):
-            cell = np.uint32(cell_of[i])
-            numbers[cell] += 1
+            cell = np.uint32(row_cells[i])
+            n_pairs[cell] += 1
             shares[cell] += upper[i]
-        counts[q, 0] = numbers[0] - shares[0]
+        counts[q, 0] = n_pairs[0] - shares[0]
         for cell in range(1, n_cells):
-            counts[q, cell] = numbers[cell] - shares[cell] + shares[cell - 1]
+            counts[q, cell] = n_pairs[cell] - shares[cell] + shares[cell - 1]
 
 
 @compiled
@@ -108,15 +133,16 @@ def look_up(steps, cells, out):
         What moving a pair of each cell up by one bin adds; 0 for pairs not counted.
 
     cells : ndarray of shape (n_queries, n_items), dtype int32
-        As of `count_softly`.
+        Cells, as `count_softly` writes them.
 
     out : ndarray of shape (n_queries, n_items)
-        Receives them.
+        Receives the gradients.
     """
     for q in range(len(cells)):
-        of_query, row = steps[q], out[q]
+        row_steps = steps[q]
+        row_out = out[q]
         for i in range(cells.shape[1]):
-            row[i] = of_query[np.uint32(cells[q, i])]
+            row_out[i] = row_steps[np.uint32(cells[q, i])]
 
 
 class TieTable(NamedTuple):
@@ -210,17 +236,21 @@ def gather_ties(ties, n_distances, values, gradients):
     by_before = ties.by_relevant_before
     for q in range(len(gradients)):
         end = (q + 1) * (n_distances + 1) - 1
-        weight, value = 1 / relevant[end] if relevant[end] > 0 else 0.0, 0.0
+        weight = 1 / relevant[end] if relevant[end] > 0 else 0.0
+        value = 0.0
         for t in range(end - n_distances, end):
             value += p[t] * gain[t]
-        values[q] = value = value * weight
-        behind_c = behind_p = 0.0  # gained where the ties behind a distance move up
+        value *= weight
+        values[q] = value
+        # What is gained if all ties behind a distance move up by an item.
+        behind_c = 0.0
+        behind_p = 0.0
         for behind in range(1, n_distances + 1):
             t = end - behind
-            of_all = (by_c[t] + behind_c) * weight
-            of_relevant = of_all + (by_p[t] + behind_p - value) * weight
+            by_items = (by_c[t] + behind_c) * weight
+            by_relevant_items = by_items + (by_p[t] + behind_p - value) * weight
             for cell in range(n_distances - behind, gradients.shape[1], n_distances):
-                gradients[q, cell] = of_all if cell < n_distances else of_relevant
+                gradients[q, cell] = by_items if cell < n_distances else by_relevant_items
             behind_c += by_x[t]
             behind_p += by_before[t]
 
@@ -242,7 +272,8 @@ def simplified_gains(ties):
         gain[t] = (2 * relevant[t] + p[t] + 1) * length
         by_p[t] = gain[t] + p[t] * length
         by_c[t] = -p[t] * gain[t] * length
-        by_x[t], by_before[t] = 2 * by_c[t], 2 * p[t] * length
+        by_x[t] = 2 * by_c[t]
+        by_before[t] = 2 * p[t] * length
 
 
 @compiled
@@ -268,20 +299,23 @@ def precision_gains(ties):
     psi = ties.digamma
     trigamma = ties.trigamma
     for t in range(len(c) - 1):
-        inverse, length = 1 / x[t], c[t] - 1
+        inverse = 1 / x[t]
+        length = c[t] - 1
         # M and its derivatives. On a tiny interval the quotients fade into half the second
         # derivative of psi.
-        start, rise = trigamma[t] - inverse * inverse, psi[t + 1] - psi[t] - inverse
+        start = trigamma[t] - inverse * inverse
+        rise = psi[t + 1] - psi[t] - inverse
         square = length * length
         part = length / (square if square > _SHORT * _SHORT else _SHORT * _SHORT)
-        square = start * start
-        half = (square / 24 - 0.5) * square
+        start_square = start * start
+        half = (start_square / 24 - 0.5) * start_square
         half -= half * length * part
         mean = start + (rise - length * start) * part + half * length
         by_start = half - (start - mean) * part
         by_end = half + (trigamma[t + 1] - mean) * part
         # The gain and its derivatives
-        a, b = relevant[t] + 1, p[t] - 1
+        a = relevant[t] + 1
+        b = p[t] - 1
         slant = a * length - b * x[t]  # M enters the numerator times this
         limit = mean * a + slant * by_end
         share = 1 / (c[t] if c[t] > _NEAR else _NEAR)
@@ -299,7 +333,7 @@ def digamma_and_trigamma(x, psi, trigamma, spare):
     """Evaluate psi and psi' at all x >= 1, to 2e-11 and 1e-8.
 
     The argument is moved up by 4: with m = x + 3/2 the sum 1/x + ... + 1/(x + 3) is 2 m
-    both, where both = 1 / (m**2 - 9/4) + 1 / (m**2 - 1/4), and that of the squares is its
+    pairs, where pairs = 1 / (m**2 - 9/4) + 1 / (m**2 - 1/4), and that of the squares is its
     derivative. The logarithm of y = x + 7/2 is that of a power of two and of a number in
     [3/4, 3/2), which is twice the inverse hyperbolic tangent of (y - 1) / (y + 1).
     """
@@ -311,21 +345,46 @@ def digamma_and_trigamma(x, psi, trigamma, spare):
         psi[i] = power
         bits[i] -= power << 52
     for i in range(len(x)):
-        middle, y = x[i] + 1.5, spare[i]
-        square, inverse, s = middle * middle, 1 / (x[i] + 3.5), (y - 1) / (y + 1)
-        first, second = 1 / (square - 2.25), 1 / (square - 0.25)
-        both, squares = first + second, first * first + second * second
-        t, z = inverse * inverse, s * s
+        # The sums of 1/x and of 1/x**2 over the four steps
+        middle = x[i] + 1.5
+        square = middle * middle
+        outer = 1 / (square - 2.25)
+        inner = 1 / (square - 0.25)
+        pairs = outer + inner
+        squares = outer * outer + inner * inner
+        # The logarithm of y, by its series
+        y = spare[i]
+        s = (y - 1) / (y + 1)
+        z = s * s
         series = 1 / 9 + z * (1 / 11 + z * (1 / 13 + z * (1 / 15 + z / 17)))
         series = 1 + z * (1 / 3 + z * (1 / 5 + z * (1 / 7 + z * series)))
+        # The asymptotic series
+        inverse = 1 / (x[i] + 3.5)
+        t = inverse * inverse
         tail = t * (_S0 + t * (_S1 + t * (_S2 + t * _S3)))
-        psi[i] = 2 * s * series + psi[i] * _LOG_2 + tail - 2 * middle * both
+        psi[i] = 2 * s * series + psi[i] * _LOG_2 + tail - 2 * middle * pairs
         slope = 1 - 2 * t * (_S0 + t * (2 * _S1 + t * (3 * _S2 + t * 4 * _S3)))
-        trigamma[i] = slope * inverse - 2 * (both - 2 * squares * square)
+        trigamma[i] = slope * inverse - 2 * (pairs - 2 * squares * square)
+
+
+class RankDiscounts(NamedTuple):
+    """Discounts of ranks, two more than any query has items."""
+
+    values: np.ndarray  # float64, D(1), D(2), ...
+    sums: np.ndarray  # float64, S(0), S(1), ...
+
+
+class DiscountedTies(NamedTuple):
+    """Ties of one ranking, with their discounts; all of shape (n_ties,), float64."""
+
+    size: np.ndarray  # c, items of the tie
+    gain: np.ndarray  # G, sum of their gains
+    mean: np.ndarray  # mean discount, which is the derivative by the gain
+    by_size: np.ndarray  # derivative by c
 
 
 @compiled
-def ndcg(counts, gains, simplified, discounts, sums, values, gradients):
+def ndcg(counts, gains, simplified, discounts, values, gradients):
     """NDCG of tables of counts, and its gradients.
 
     Parameters
@@ -339,8 +398,7 @@ def ndcg(counts, gains, simplified, discounts, sums, values, gradients):
     simplified : bool
         Whether each tie counts by its middle rank.
 
-    discounts, sums : ndarrays, dtype float64
-        D(1), D(2), ... and S(0), S(1), ..., two more than any query has items.
+    discounts : RankDiscounts
 
     values : ndarray of shape (n_queries,)
         Receives the values, 0 where nothing is relevant.
@@ -349,42 +407,59 @@ def ndcg(counts, gains, simplified, discounts, sums, values, gradients):
         Receives the gradients.
     """
     n_levels = len(gains)
-    n = counts.shape[1] // n_levels
-    of_ties = np.empty((4, n))
-    c, gain, mean, by_c = of_ties[0], of_ties[1], of_ties[2], of_ties[3]
-    # The ideal ranking: a tie for each level, the best first.
-    of_ideal = np.empty((4, n_levels))
-    totals, best, ideal_mean, by_total = of_ideal[0], of_ideal[1], of_ideal[2], of_ideal[3]
+    n_distances = counts.shape[1] // n_levels
+    ties = _empty_ties(n_distances)
+    # The ideal ranking has a tie for each level, the best first.
+    ideal_ties = _empty_ties(n_levels)
     for q in range(len(counts)):
-        for d in range(n):
-            c[d] = gain[d] = 0
+        for d in range(n_distances):
+            ties.size[d] = 0
+            ties.gain[d] = 0
         for level in range(n_levels):
-            total, turned = 0.0, n_levels - 1 - level
-            for d in range(n):
-                count = counts[q, level * n + d]
-                c[d] += count
-                gain[d] += gains[level] * count
-                total += count
-            totals[turned], best[turned] = total, gains[level] * total
-        ideal = _gain_of_ties(best, totals, False, discounts, sums, ideal_mean, by_total)
-        value = _gain_of_ties(gain, c, simplified, discounts, sums, mean, by_c)
+            n_items = 0.0
+            for d in range(n_distances):
+                count = counts[q, level * n_distances + d]
+                ties.size[d] += count
+                ties.gain[d] += gains[level] * count
+                n_items += count
+            ideal_place = n_levels - 1 - level
+            ideal_ties.size[ideal_place] = n_items
+            ideal_ties.gain[ideal_place] = gains[level] * n_items
+        ideal = _discounted_gain(ideal_ties, False, discounts)
+        value = _discounted_gain(ties, simplified, discounts)
         weight = 1 / ideal if ideal > 0 else 0.0
-        values[q] = value = value * weight
+        value *= weight
+        values[q] = value
         for level in range(n_levels):
-            turned, g = n_levels - 1 - level, gains[level]
-            lost = value * (by_total[turned] + g * ideal_mean[turned])
-            for d in range(n):
-                gradients[q, level * n + d] = (by_c[d] + g * mean[d] - lost) * weight
+            gain = gains[level]
+            ideal_place = n_levels - 1 - level
+            by_ideal = ideal_ties.by_size[ideal_place] + gain * ideal_ties.mean[ideal_place]
+            lost = value * by_ideal
+            for d in range(n_distances):
+                gained = ties.by_size[d] + gain * ties.mean[d]
+                gradients[q, level * n_distances + d] = (gained - lost) * weight
 
 
 @compiled
-def _gain_of_ties(gain, c, simplified, discounts, sums, mean, by_c):
-    """Sum over consecutive ties of their gain times their mean discount.
+def _empty_ties(n_ties):
+    rows = np.empty((4, n_ties))
+    return DiscountedTies(rows[0], rows[1], rows[2], rows[3])
 
-    The mean discounts, which are the gradient by the gains, and that by the counts are
-    written to the last two arguments.
+
+@compiled
+def _discounted_gain(ties, simplified, discounts):
+    """Sum the gains of consecutive ties times their mean discounts.
+
+    The mean discounts and the derivatives by the sizes are written.
     """
-    total = before = behind = 0.0
+    c = ties.size
+    gain = ties.gain
+    mean = ties.mean
+    by_c = ties.by_size
+    sums = discounts.sums
+    total = 0.0
+    before = 0.0
+    behind = 0.0
     for d in range(len(c)):
         after = before + c[d]
         if simplified:
@@ -393,7 +468,8 @@ def _gain_of_ties(gain, c, simplified, discounts, sums, mean, by_c):
             by_before = -gain[d] * mean[d] / (middle * log(middle))
             by_c[d] = by_before / 2
         else:
-            start, end = discounts[int(before)], discounts[int(after)]
+            start = discounts.values[int(before)]
+            end = discounts.values[int(after)]
             if c[d] < _NEAR:
                 mean[d] = start
             else:
@@ -418,7 +494,7 @@ def _gain_of_ties(gain, c, simplified, discounts, sums, mean, by_c):
 
 @compiled
 def drop_out(values, words, least, factor):
-    """Multiply numbers by a factor where a random word reaches a least one, else by 0.
+    """Leave random numbers out, and multiply the others by a factor.
 
     Parameters
     ----------
@@ -426,21 +502,42 @@ def drop_out(values, words, least, factor):
         Changed in place.
 
     words : ndarray of at least n words, dtype uint16
-        Random.
+        Random words, one for each number.
 
     least : uint16
-        Words below it leave a number out.
+        A number becomes 0 if its word is below this one.
 
     factor : float of the type of the values
-        Of the others.
+        Factor of the numbers that stay.
     """
     zero = factor - factor
     for i in range(len(values)):
         values[i] *= factor if words[i] >= least else zero
 
 
+class Descent(NamedTuple):
+    """A step of gradient descent with momentum; all of the type of the weights."""
+
+    rates: np.ndarray  # (n_units,), lengths of the steps along the mean gradient
+    share: np.floating  # share of the new gradient in the mean
+    factor: np.floating  # weights are multiplied by it at last
+
+
+class EntryGradient(NamedTuple):
+    """A gradient by weights of units, as a product with entries of rows less a mean.
+
+    The gradient by the weight of input i of the unit ``units[place]`` is ``by_entries[i,
+    place] - centers[i] * sums[place]``. The gradients of other units are 0.
+    """
+
+    by_entries: np.ndarray  # (n_inputs, n_kept)
+    centers: np.ndarray  # (n_inputs,), mean of the rows
+    sums: np.ndarray  # (n_kept,), sums of the gradients of each unit over the rows
+    units: np.ndarray  # (n_kept,), int, the units that are kept
+
+
 @compiled
-def descend(weights, gradient, mean, rates, slow, kept):
+def descend(weights, gradient, mean, descent):
     """Move weights down the mean of their gradients, unit by unit, and shrink them.
 
     Parameters
@@ -448,48 +545,42 @@ def descend(weights, gradient, mean, rates, slow, kept):
     weights, gradient, mean : ndarrays of shape (n_units, n_inputs), float
         The first and the last are changed in place.
 
-    rates : ndarray of shape (n_units,)
-        Steps along the mean.
-
-    slow : float
-        Share of the gradient in the mean.
-
-    kept : float
-        What weights are multiplied by at last. All are of the type of the weights.
+    descent : Descent
     """
+    share = descent.share
+    factor = descent.factor
     for unit in range(len(weights)):
-        rate = rates[unit]
+        rate = descent.rates[unit]
         for i in range(weights.shape[1]):
-            mean[unit, i] += slow * (gradient[unit, i] - mean[unit, i])
-            weights[unit, i] = (weights[unit, i] - rate * mean[unit, i]) * kept
+            mean[unit, i] += share * (gradient[unit, i] - mean[unit, i])
+            weights[unit, i] = (weights[unit, i] - rate * mean[unit, i]) * factor
 
 
 @compiled
-def descend_by_inputs(weights, mean, by_entries, centers, sums, kept, rates, slow, shrunk):
-    """What `descend` does, where a gradient is one by entries, less means times sums.
+def descend_by_inputs(weights, mean, gradient, descent):
+    """Do what `descend` does, for a gradient that is not written out.
 
     Parameters
     ----------
     weights, mean : ndarrays of shape (n_inputs, n_units), float
         Changed in place.
 
-    by_entries : ndarray of shape (n_inputs, n_kept)
-        Gradients by the entries of rows, of units that are kept.
+    gradient : EntryGradient
 
-    centers, sums : ndarrays of shapes (n_inputs,) and (n_kept,)
-        Mean of the rows, and sums of the gradients by units.
-
-    kept : ndarray of shape (n_kept,) of int
-        The units that are kept; gradients of others are 0.
-
-    rates, slow, shrunk
-        As `rates`, `slow` and `kept` of `descend`.
+    descent : Descent
     """
+    by_entries = gradient.by_entries
+    sums = gradient.sums
+    units = gradient.units
+    rates = descent.rates
+    share = descent.share
     for i in range(len(weights)):
+        center = gradient.centers[i]
         for unit in range(len(rates)):
-            mean[i, unit] -= slow * mean[i, unit]
-        for place in range(len(kept)):
-            gradient = by_entries[i, place] - centers[i] * sums[place]
-            mean[i, kept[place]] += slow * gradient
+            mean[i, unit] -= share * mean[i, unit]
+        for place in range(len(units)):
+            slope = by_entries[i, place] - center * sums[place]
+            mean[i, units[place]] += share * slope
         for unit in range(len(rates)):
-            weights[i, unit] = (weights[i, unit] - rates[unit] * mean[i, unit]) * shrunk
+            step = rates[unit] * mean[i, unit]
+            weights[i, unit] = (weights[i, unit] - step) * descent.factor

@@ -6,17 +6,26 @@ text lies in the slot that its hash names, or in the next free one after it (lin
 probing).
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ._compile import compiled
 
 
+class Texts(NamedTuple):
+    """Texts side by side in one buffer."""
+
+    octets: np.ndarray  # (n_octets,), uint8
+    offsets: np.ndarray  # (n_texts + 1,), int, first octet of each text
+
+
 @compiled
-def _first_slot(octets, start, end, n_slots):
+def _first_slot(texts, number, n_slots):
     """The slot that the hash of a text names: FNV-1a, whose bits are then mixed."""
     value = np.uint64(14695981039346656037)
-    for place in range(start, end):
-        value = (value ^ np.uint64(octets[place])) * np.uint64(1099511628211)
+    for place in range(texts.offsets[number], texts.offsets[number + 1]):
+        value = (value ^ np.uint64(texts.octets[place])) * np.uint64(1099511628211)
     # The last bytes of a text have hardly reached the upper half, which names the slot.
     value = (value ^ (value >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
     value = (value ^ (value >> np.uint64(33))) * np.uint64(0xC4CEB9FE1A85EC53)
@@ -24,24 +33,26 @@ def _first_slot(octets, start, end, n_slots):
 
 
 @compiled
-def _are_equal(octets, start, end, others, other_start, other_end):
-    if end - start != other_end - other_start:
+def _are_equal(texts, number, others, other_number):
+    """Whether two texts have the same octets."""
+    start = texts.offsets[number]
+    other_start = others.offsets[other_number]
+    length = texts.offsets[number + 1] - start
+    if length != others.offsets[other_number + 1] - other_start:
         return False
-    for place in range(end - start):
-        if octets[start + place] != others[other_start + place]:
+    for place in range(length):
+        if texts.octets[start + place] != others.octets[other_start + place]:
             return False
     return True
 
 
 @compiled
-def _slot_of(sought, start, end, octets, offsets, slots):
+def _slot_of(sought, number, texts, slots):
     """The slot of a text, or the one where it would be put; -1 if all others are taken."""
-    slot = _first_slot(sought, start, end, len(slots))
+    slot = _first_slot(sought, number, len(slots))
     for _ in range(len(slots)):
         row = slots[slot]
-        if row < 0 or _are_equal(
-            sought, start, end, octets, offsets[row], offsets[row + 1]
-        ):
+        if row < 0 or _are_equal(sought, number, texts, row):
             return slot
         slot += 1
         if slot == len(slots):
@@ -50,19 +61,17 @@ def _slot_of(sought, start, end, octets, offsets, slots):
 
 
 @compiled
-def put_texts(octets, offsets, first, slots):
+def put_texts(texts, first, slots):
     """Write the rows of texts to a table, from row `first` on.
 
     Parameters
     ----------
-    octets : array of shape (n_octets,), dtype uint8
-
-    offsets : array of shape (n_texts + 1,) of int
+    texts : Texts
 
     first : int
         Rows before it are in the table already.
 
-    slots : array of shape (n_slots,) of int
+    slots : ndarray of shape (n_slots,) of int
         Is written to. There are more slots than texts.
 
     Returns
@@ -70,8 +79,8 @@ def put_texts(octets, offsets, first, slots):
     row : int
         First row whose text is in the table already, at which the loop ends; -1 if none is.
     """
-    for row in range(first, len(offsets) - 1):
-        slot = _slot_of(octets, offsets[row], offsets[row + 1], octets, offsets, slots)
+    for row in range(first, len(texts.offsets) - 1):
+        slot = _slot_of(texts, row, texts, slots)
         if slots[slot] >= 0:
             return row
         slots[slot] = row
@@ -79,25 +88,27 @@ def put_texts(octets, offsets, first, slots):
 
 
 @compiled
-def find_texts(sought, sought_offsets, octets, offsets, slots):
+def find_texts(sought, texts, slots):
     """Look texts up.
 
     Parameters
     ----------
-    sought, sought_offsets : arrays
-        Texts that are looked up, in the layout of the others.
+    sought : Texts
+        Texts that are looked up.
 
-    octets, offsets, slots : arrays
-        Texts and the table of their rows, see `put_texts`.
+    texts : Texts
+        Texts of the table.
+
+    slots : ndarray of shape (n_slots,) of int
+        The table of their rows, see `put_texts`.
 
     Returns
     -------
-    rows : array of shape (n_sought,), dtype int64
+    rows : ndarray of shape (n_sought,), dtype int64
         The row of each text, -1 if there is none.
     """
-    rows = np.empty(len(sought_offsets) - 1, dtype=np.int64)
-    for text in range(len(rows)):
-        start, end = sought_offsets[text], sought_offsets[text + 1]
-        slot = _slot_of(sought, start, end, octets, offsets, slots)
-        rows[text] = slots[slot] if slot >= 0 else -1
+    rows = np.empty(len(sought.offsets) - 1, dtype=np.int64)
+    for number in range(len(rows)):
+        slot = _slot_of(sought, number, texts, slots)
+        rows[number] = slots[slot] if slot >= 0 else -1
     return rows

@@ -4,7 +4,7 @@
 symbol     meaning
 =========  ==================================================================
 z          a row, a direction
-k          its words; word g stands for the entry of that number of codebook g
+k          its words; word g stands for an entry, a codeword of codebook g
 u          inner product of z with the sum of its entries
 s          squared length of that sum
 =========  ==================================================================
@@ -15,51 +15,92 @@ modes; then some words are drawn anew and all are improved once more (Martinez e
 "LSQ++", ECCV 2018).
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ._compile import compiled, copy_to
 from ._lanes import best_entry
 
-# Rounds in vain after which nothing is expected to improve. With 3 the decoding error of 64
+_ENTRIES = 256  # of a codebook
+# Sweeps end before that if none of them changes a word.
+_SWEEPS_OF_NEW_WORDS = 10
+# After so many rounds in vain no improvement is expected. With 3 the decoding error of 64
 # bits of few dimensions is 3 % higher, and encoding takes a tenth less time.
 _PATIENCE = 5
-_BITS_PER_TURN, _SWEEPS_AFTER_TURNS = 32, 2
+# One sign is turned for each so many bits, and one more.
+_BITS_PER_TURN = 32
+_SWEEPS_AFTER_TURNS = 2
+
+
+class Entries(NamedTuple):
+    """The entries of all codebooks, codebook by codebook."""
+
+    table: np.ndarray  # (n_entries, n_entries), int16, inner products, see `search_words`
+    unit: np.float32  # what 1 is worth in the table
+    squares: np.ndarray  # (n_entries,), float32, squared lengths
+
+
+class WordSearch(NamedTuple):
+    """How long words are searched for."""
+
+    n_rounds: int  # how often words are drawn anew
+    n_sweeps: int  # at most so often every word is looked at in a round
+    share: float  # share of the words that are drawn anew in a round
+    is_new: bool  # whether words are chosen one after another first
+
+
+class WordsOfRow(NamedTuple):
+    """Words of one row, and the inner products of their sum with all entries.
+
+    Inner products with entries of the same codebook are left out.
+    """
+
+    words: np.ndarray  # (n_words,), int64
+    inner: np.ndarray  # (n_entries,), float32
+
+
+class SignsOfRow(NamedTuple):
+    """Signs of one row, and inner products with the vectors of bits."""
+
+    along: np.ndarray  # (n_bits,), float32, inner products of the row
+    signs: np.ndarray  # (n_bits,), float32
+    inner: np.ndarray  # (n_bits,), float32, inner products of the sum of signed vectors
 
 
 @compiled
-def _add(inner, table, new, old, unit):
-    """Add the inner products with an entry, and take off those with another, from 0 on."""
-    if old < 0:
-        for entry in range(len(inner)):
-            inner[entry] += unit * np.float32(table[new, entry])
-    else:
-        for entry in range(len(inner)):
-            change = np.int32(table[new, entry]) - np.int32(table[old, entry])
-            inner[entry] += unit * np.float32(change)
+def _mixed(state, number):
+    """The state of a generator after one more number of its seed."""
+    return (state ^ np.uint64(number)) * np.uint64(0x100000001B3)
 
 
 @compiled
-def _choose(along, table, unit, squares, now, inner, sums, n_sweeps):
-    """Set each word to its best entry in turn, until none changes."""
-    n_words, n_still = len(now), 0
-    for turn in range(n_sweeps * n_words):
-        word = turn % n_words
-        first, old = 256 * word, now[word]
-        u = sums[0] - along[first + old]
-        s = sums[1] - squares[first + old] - np.float32(2) * inner[first + old]
-        new = best_entry(along, squares, inner, first, u, s)
-        n_still += 1
-        if new != old:
-            sums[0] = u + along[first + new]
-            sums[1] = s + squares[first + new] + np.float32(2) * inner[first + new]
-            _add(inner, table, first + new, first + old, unit)
-            now[word], n_still = new, 0
-        if n_still == n_words:
-            break
+def _next_state(state):
+    """The next state of a generator, by shifts."""
+    state ^= state << np.uint64(13)
+    state ^= state >> np.uint64(7)
+    state ^= state << np.uint64(17)
+    return state
 
 
 @compiled
-def search_words(products, table, unit, squares, words, n_rounds, n_sweeps, share, anew):
+def _add_entry(inner, entries, entry):
+    """Add the inner products with an entry."""
+    for other in range(len(inner)):
+        inner[other] += entries.unit * np.float32(entries.table[entry, other])
+
+
+@compiled
+def _exchange_entries(inner, entries, new, old):
+    """Add the inner products with an entry, and take off those with another."""
+    table = entries.table
+    for other in range(len(inner)):
+        change = np.int32(table[new, other]) - np.int32(table[old, other])
+        inner[other] += entries.unit * np.float32(change)
+
+
+@compiled
+def search_words(products, entries, words, search):
     """Choose the words of rows, in place; return how many have changed.
 
     Parameters
@@ -67,87 +108,126 @@ def search_words(products, table, unit, squares, words, n_rounds, n_sweeps, shar
     products : ndarray of shape (n_rows, n_entries), dtype float32
         Inner products of rows and entries.
 
-    table : ndarray of shape (n_entries, n_entries), dtype int16
-        Inner products of entries, zero between entries of one codebook. Most of the time
-        goes into reading it.
-
-    unit : float32
-        What one is worth in the table.
-
-    squares : ndarray of shape (n_entries,), dtype float32
-        Squared lengths of the entries.
+    entries : Entries
+        Their table of inner products has zeros between entries of one codebook. Most of the
+        time goes into reading it.
 
     words : ndarray of shape (n_rows, n_words), dtype uint8
         Words to start from.
 
-    n_rounds : int
-        How often words are drawn anew.
-
-    n_sweeps : int
-        At most so often every word is looked at in a round.
-
-    anew : bool
-        Whether words are chosen one after another first.
+    search : WordSearch
     """
-    n_words, n_entries = words.shape[1], len(squares)
-    inner = np.empty(n_entries, dtype=np.float32)
-    kept = np.empty(n_entries, dtype=np.float32)
-    now = np.empty(n_words, dtype=np.int64)
-    best = np.empty(n_words, dtype=np.int64)
-    sums, best_sums = np.zeros(2, dtype=np.float32), np.zeros(2, dtype=np.float32)
+    n_words = words.shape[1]
+    n_entries = len(entries.squares)
+    row_words = WordsOfRow(np.empty(n_words, np.int64), np.empty(n_entries, np.float32))
+    best = WordsOfRow(np.empty(n_words, np.int64), np.empty(n_entries, np.float32))
     n_changed = 0
     for row in range(len(words)):
         along = products[row]
-        inner[:] = 0
-        u = s = np.float32(0)
+        u, s = _first_words(along, entries, row_words, words[row], search.is_new)
+        n_sweeps = _SWEEPS_OF_NEW_WORDS if search.is_new else search.n_sweeps
+        u, s = _improve_words(along, entries, row_words, u, s, n_sweeps)
+        _search_on(along, entries, row_words, best, u, s, search)
         for word in range(n_words):
-            first = 256 * word
-            new = np.int64(words[row, word])
-            if anew:
-                new = best_entry(along, squares, inner, first, u, s)
-            u += along[first + new]
-            s += squares[first + new] + np.float32(2) * inner[first + new]
-            _add(inner, table, first + new, -1, unit)
-            now[word] = new
-        sums[0], sums[1] = u, s
-        n_first = 10 if anew else n_sweeps
-        _choose(along, table, unit, squares, now, inner, sums, n_first)
-        # A row draws by its own words: so its code does not depend on other rows.
-        state = np.uint64(0x9E3779B97F4A7C15)
-        for word in range(n_words):
-            state = (state ^ np.uint64(now[word])) * np.uint64(0x100000001B3)
-        n_in_vain = 0
-        for _ in range(n_rounds):
-            if n_in_vain == _PATIENCE:
-                break
-            copy_to(best, now)
-            copy_to(kept, inner)
-            copy_to(best_sums, sums)
-            for word in range(n_words):
-                state ^= state << np.uint64(13)
-                state ^= state >> np.uint64(7)
-                state ^= state << np.uint64(17)
-                if (state >> np.uint64(40)) & np.uint64(0xFFFF) < share * 65536:
-                    old, first = now[word], 256 * word
-                    new = np.int64((state >> np.uint64(20)) & np.uint64(255))
-                    sums[0] += along[first + new] - along[first + old]
-                    sums[1] += squares[first + new] - squares[first + old]
-                    sums[1] += np.float32(2) * (inner[first + new] - inner[first + old])
-                    _add(inner, table, first + new, first + old, unit)
-                    now[word] = new
-            _choose(along, table, unit, squares, now, inner, sums, n_sweeps)
-            merit = sums[0] * abs(sums[0]) / sums[1]
-            n_in_vain += 1
-            if merit > best_sums[0] * abs(best_sums[0]) / best_sums[1]:
-                n_in_vain = 0
-            else:
-                copy_to(now, best)
-                copy_to(inner, kept)
-                copy_to(sums, best_sums)
-        for word in range(n_words):
-            n_changed += words[row, word] != now[word]
-            words[row, word] = now[word]
+            n_changed += words[row, word] != row_words.words[word]
+            words[row, word] = row_words.words[word]
     return n_changed
+
+
+@compiled
+def _first_words(along, entries, row_words, start, is_new):
+    """Take words to start from, or choose one after another; return u and s."""
+    squares = entries.squares
+    inner = row_words.inner
+    inner[:] = 0
+    u = np.float32(0)
+    s = np.float32(0)
+    for word in range(len(start)):
+        first = _ENTRIES * word
+        value = np.int64(start[word])
+        if is_new:
+            value = best_entry(along, squares, inner, first, u, s)
+        entry = first + value
+        u += along[entry]
+        s += squares[entry] + np.float32(2) * inner[entry]
+        _add_entry(inner, entries, entry)
+        row_words.words[word] = value
+    return u, s
+
+
+@compiled
+def _improve_words(along, entries, row_words, u, s, n_sweeps):
+    """Set each word to its best entry in turn, until none changes; return u and s."""
+    squares = entries.squares
+    words = row_words.words
+    inner = row_words.inner
+    n_words = len(words)
+    n_unchanged = 0
+    for turn in range(n_sweeps * n_words):
+        word = turn % n_words
+        first = _ENTRIES * word
+        old = first + words[word]
+        u_without = u - along[old]
+        s_without = s - squares[old] - np.float32(2) * inner[old]
+        value = best_entry(along, squares, inner, first, u_without, s_without)
+        new = first + value
+        n_unchanged += 1
+        if new != old:
+            u = u_without + along[new]
+            s = s_without + squares[new] + np.float32(2) * inner[new]
+            _exchange_entries(inner, entries, new, old)
+            words[word] = value
+            n_unchanged = 0
+        if n_unchanged == n_words:
+            break
+    return u, s
+
+
+@compiled
+def _search_on(along, entries, row_words, best, u, s, search):
+    """Draw some words anew, improve all, and go back if that has led to nothing better."""
+    # A row draws by its own words: so its code does not depend on other rows.
+    state = np.uint64(0x9E3779B97F4A7C15)
+    for word in range(len(row_words.words)):
+        state = _mixed(state, row_words.words[word])
+    n_in_vain = 0
+    for _ in range(search.n_rounds):
+        if n_in_vain == _PATIENCE:
+            break
+        copy_to(best.words, row_words.words)
+        copy_to(best.inner, row_words.inner)
+        best_u = u
+        best_s = s
+        u, s, state = _draw_words(along, entries, row_words, u, s, search.share, state)
+        u, s = _improve_words(along, entries, row_words, u, s, search.n_sweeps)
+        n_in_vain += 1
+        if u * abs(u) / s > best_u * abs(best_u) / best_s:
+            n_in_vain = 0
+        else:
+            copy_to(row_words.words, best.words)
+            copy_to(row_words.inner, best.inner)
+            u = best_u
+            s = best_s
+
+
+@compiled
+def _draw_words(along, entries, row_words, u, s, share, state):
+    """Draw some words anew; return u, s and the state of the generator."""
+    squares = entries.squares
+    words = row_words.words
+    inner = row_words.inner
+    for word in range(len(words)):
+        state = _next_state(state)
+        if (state >> np.uint64(40)) & np.uint64(0xFFFF) < share * 65536:
+            value = np.int64((state >> np.uint64(20)) & np.uint64(_ENTRIES - 1))
+            old = _ENTRIES * word + words[word]
+            new = _ENTRIES * word + value
+            u += along[new] - along[old]
+            s += squares[new] - squares[old]
+            s += np.float32(2) * (inner[new] - inner[old])
+            _exchange_entries(inner, entries, new, old)
+            words[word] = value
+    return u, s, state
 
 
 @compiled
@@ -174,61 +254,72 @@ def search_bits(products, gram, inner, signs, n_rounds, n_sweeps):
     n_sweeps : int
         At most so often every sign is looked at before that.
     """
-    n_bits, n_changed = len(gram), 0
-    kept_inner = np.empty(n_bits, dtype=np.float32)
-    kept, first = np.empty(n_bits, dtype=np.float32), np.empty(n_bits, dtype=np.float32)
-    for row in range(len(signs)):
-        along, now, of_row = products[row], signs[row], inner[row]
-        u = s = np.float32(0)
+    n_bits = len(gram)
+    first_signs = np.empty(n_bits, dtype=np.float32)
+    best_signs = np.empty(n_bits, dtype=np.float32)
+    best_inner = np.empty(n_bits, dtype=np.float32)
+    n_changed = 0
+    for number in range(len(signs)):
+        row = SignsOfRow(products[number], signs[number], inner[number])
+        copy_to(first_signs, row.signs)
+        u = np.float32(0)
+        s = np.float32(0)
         for bit in range(n_bits):
-            first[bit] = now[bit]
-            u += now[bit] * along[bit]
-            s += now[bit] * of_row[bit]
+            u += row.signs[bit] * row.along[bit]
+            s += row.signs[bit] * row.inner[bit]
+        u, s = _improve_signs(row, gram, u, s, n_sweeps)
+        # A row turns signs by its own ones: so its code does not depend on other rows.
         state = np.uint64(0x9E3779B97F4A7C15)
-        for turn in range(1 + n_rounds):
-            kept_u, kept_s = u, s
-            if turn == 1:
-                for bit in range(n_bits):
-                    state = (state ^ np.uint64(now[bit] > 0)) * np.uint64(0x100000001B3)
-            if turn:
-                for bit in range(n_bits):
-                    kept[bit], kept_inner[bit] = now[bit], of_row[bit]
-                for _ in range(1 + n_bits // _BITS_PER_TURN):
-                    state ^= state << np.uint64(13)
-                    state ^= state >> np.uint64(7)
-                    state ^= state << np.uint64(17)
-                    bit = np.int64((state >> np.uint64(20)) % np.uint64(n_bits))
-                    u, s = _turn(along, gram, of_row, now, u, s, bit)
-            # Turn each sign that turns the sum nearer to the row.
-            for _ in range(_SWEEPS_AFTER_TURNS if turn else n_sweeps):
-                n_turned = 0
-                for bit in range(n_bits):
-                    twice = np.float32(2) * now[bit]
-                    product = u - twice * along[bit]
-                    square = s + np.float32(4) * gram[bit, bit]
-                    square -= np.float32(2) * twice * of_row[bit]
-                    if product * abs(product) * s > u * abs(u) * square:
-                        u, s = _turn(along, gram, of_row, now, u, s, bit)
-                        n_turned += 1
-                if n_turned == 0:
-                    break
-            if turn and not u * abs(u) * kept_s > kept_u * abs(kept_u) * s:
-                for bit in range(n_bits):
-                    now[bit], of_row[bit] = kept[bit], kept_inner[bit]
-                u, s = kept_u, kept_s
         for bit in range(n_bits):
-            n_changed += first[bit] != now[bit]
+            state = _mixed(state, row.signs[bit] > 0)
+        for _ in range(n_rounds):
+            copy_to(best_signs, row.signs)
+            copy_to(best_inner, row.inner)
+            best_u = u
+            best_s = s
+            for _ in range(1 + n_bits // _BITS_PER_TURN):
+                state = _next_state(state)
+                bit = np.int64((state >> np.uint64(20)) % np.uint64(n_bits))
+                u, s = _turn(row, gram, u, s, bit)
+            u, s = _improve_signs(row, gram, u, s, _SWEEPS_AFTER_TURNS)
+            if not u * abs(u) * best_s > best_u * abs(best_u) * s:
+                copy_to(row.signs, best_signs)
+                copy_to(row.inner, best_inner)
+                u = best_u
+                s = best_s
+        for bit in range(n_bits):
+            n_changed += first_signs[bit] != row.signs[bit]
     return n_changed
 
 
 @compiled
-def _turn(along, gram, inner, now, u, s, bit):
-    twice = np.float32(2) * now[bit]
-    u -= twice * along[bit]
+def _improve_signs(row, gram, u, s, n_sweeps):
+    """Turn each sign that turns the sum nearer to the row; return u and s."""
+    for _ in range(n_sweeps):
+        n_turned = 0
+        for bit in range(len(gram)):
+            twice = np.float32(2) * row.signs[bit]
+            product = u - twice * row.along[bit]
+            square = s + np.float32(4) * gram[bit, bit]
+            square -= np.float32(2) * twice * row.inner[bit]
+            if product * abs(product) * s > u * abs(u) * square:
+                u, s = _turn(row, gram, u, s, bit)
+                n_turned += 1
+        if n_turned == 0:
+            break
+    return u, s
+
+
+@compiled
+def _turn(row, gram, u, s, bit):
+    """Turn a sign; return u and s."""
+    inner = row.inner
+    twice = np.float32(2) * row.signs[bit]
+    u -= twice * row.along[bit]
     s += np.float32(4) * gram[bit, bit] - np.float32(2) * twice * inner[bit]
-    for other in range(len(inner)):
-        inner[other] -= twice * gram[bit, other]
-    now[bit] = -now[bit]
+    for place in range(len(inner)):
+        inner[place] -= twice * gram[bit, place]
+    row.signs[bit] = -row.signs[bit]
     return u, s
 
 
@@ -238,25 +329,25 @@ def count_pairs(words, counts):
     n_rows, n_words = words.shape
     for first in range(n_words):
         for row in range(n_rows):
-            of_entry = counts[256 * first + words[row, first]]
+            entry_counts = counts[_ENTRIES * first + words[row, first]]
             for second in range(first, n_words):
-                of_entry[256 * second + words[row, second]] += 1
+                entry_counts[_ENTRIES * second + words[row, second]] += 1
 
 
 @compiled
 def round_axes(products, steps, widths, bits):
-    """Bits of the intervals of equal width about 0 that rows are in along axes.
+    """Write the bits of the intervals along axes, of equal width, in which rows lie.
 
     Parameters
     ----------
     products : ndarray of shape (n_rows, n_axes), dtype float32
-        How far along each axis a row is.
+        Place of each row along each axis.
 
     steps : ndarray of shape (n_axes,), dtype float32
         Width of an interval.
 
     widths : ndarray of shape (n_axes,), dtype int64
-        Bits of each axis, which has a power of two of intervals.
+        Number of bits of each axis, which has ``2**width`` intervals about 0.
 
     bits : ndarray of shape (n_rows, n_bits), dtype uint8
         Receives the bits, the lowest of each axis first.
@@ -274,7 +365,7 @@ def round_axes(products, steps, widths, bits):
 
 @compiled
 def measure_axes(data, lengths, along, is_last, squares, products):
-    """Squared lengths of what codes stand for whose bits are steps along axes.
+    """Measure the vectors of codes whose bits are steps along axes.
 
     Parameters
     ----------
@@ -288,10 +379,12 @@ def measure_axes(data, lengths, along, is_last, squares, products):
         Whether a bit is the last of its axis.
 
     squares, products : ndarrays of shape (n_codes,), dtype float64
-        Receive the squares, and the inner products with that direction.
+        Receive the squared lengths, and the inner products with that direction.
     """
     for row in range(len(data)):
-        step = square = product = 0.0
+        step = 0.0
+        square = 0.0
+        product = 0.0
         for bit in range(len(lengths)):
             sign = 2.0 * (data[row, bit >> 3] >> (bit & 7) & 1) - 1.0
             step += sign * lengths[bit]
@@ -299,4 +392,5 @@ def measure_axes(data, lengths, along, is_last, squares, products):
             if is_last[bit]:
                 square += step * step
                 step = 0.0
-        squares[row], products[row] = square, product
+        squares[row] = square
+        products[row] = product

@@ -17,6 +17,7 @@ on its way from -inf to inf the bits of the samples flip one after another, and 
 stop is found exactly.
 """
 
+from functools import partial
 from numbers import Integral
 
 import numpy as np
@@ -24,7 +25,7 @@ import numpy as np
 from .._compat import Interval
 from .._parameters import KW_ONLY, parameters
 from .._types import Count
-from ._sampled_pairs import DiscreteHasher, in_units, linear_function, signs
+from ._sampled_pairs import DiscreteHasher, ScaledRows, signs
 
 
 @parameters
@@ -127,29 +128,28 @@ class BREHasher(DiscreteHasher):
     max_iter: int = 1
 
     def _fit_pairs(self, X, affinities, rng, start):
-        X, mean, unit = in_units(X)
-        n_anchors = min(self.n_anchors, len(X))
-        anchors = [rng.permutation(len(X))[:n_anchors] for _ in range(self.n_bits)]
+        scaled = ScaledRows.from_rows(X)
+        kernel = scaled.rows @ scaled.rows.T
+        n_anchors = min(self.n_anchors, len(kernel))
+        anchors = [rng.permutation(len(kernel))[:n_anchors] for _ in range(self.n_bits)]
         anchors = np.stack(anchors, axis=1)
         weights = rng.standard_normal((n_anchors, self.n_bits))
-        model = Reconstruction(X @ X.T, 2 * affinities - 1, anchors, weights)
+        model = Reconstruction(kernel, 2 * affinities - 1, anchors, weights)
         losses = [model.error()]
-
-        def found():
-            coef = np.stack([X[a].T @ w for a, w in zip(anchors.T, weights.T)], axis=1)
-            # The error knows signs only. Weighted queries compare activations of all bits.
-            magnitudes = np.abs(model.activations).mean(axis=0)
-            coef /= np.where(magnitudes > 0, magnitudes, 1)
-            history = {"loss_curve_": [*losses], "n_iter_": len(losses) - 1}
-            return linear_function(coef, 0.0, mean, unit) | history
-
-        with start(self.max_iter * self.n_bits, "bit", found) as progress:
+        fitted_so_far = partial(_fitted_attributes, scaled, model, losses)
+        with start(self.max_iter * self.n_bits, "bit", fitted_so_far) as progress:
             for _ in range(self.max_iter):
                 model.descend(progress.over(rng.permutation(self.n_bits)), rng)
                 losses.append(model.error())
                 if progress.is_over or losses[-1] == losses[-2]:
                     break
         return progress.finish()
+
+
+def _fitted_attributes(scaled, model, losses):
+    """Fitted attributes, after as many passes as there are losses behind the first."""
+    function = scaled.linear_function(model.normalized_coef(scaled.rows), 0.0)
+    return function | {"loss_curve_": [*losses], "n_iter_": len(losses) - 1}
 
 
 class Reconstruction:
@@ -172,13 +172,29 @@ class Reconstruction:
 
     def __init__(self, kernel, similarity, anchors, weights):
         self.kernel = kernel
-        self.similarity = similarity.astype(np.float32)  # half the memory to pass through
+        # Every step passes through all pairs, which are half as much memory in float32.
+        self.similarity = similarity.astype(np.float32)
         np.fill_diagonal(self.similarity, 0)
         self.anchors = anchors
         self.weights = weights
-        activations = [kernel[:, a] @ w for a, w in zip(anchors.T, weights.T)]
+        activations = [
+            kernel[:, bit_anchors] @ bit_weights
+            for bit_anchors, bit_weights in zip(anchors.T, weights.T)
+        ]
         self.activations = np.stack(activations, axis=1)
         self.codes = signs(self.activations)
+
+    def normalized_coef(self, X):
+        """Weights of the features of these samples, for activations of one magnitude.
+
+        The error knows signs only, but weighted queries compare activations of all bits.
+        """
+        coef = [
+            X[bit_anchors].T @ bit_weights
+            for bit_anchors, bit_weights in zip(self.anchors.T, self.weights.T)
+        ]
+        magnitudes = np.abs(self.activations).mean(axis=0)
+        return np.stack(coef, axis=1) / np.where(magnitudes > 0, magnitudes, 1)
 
     def error(self):
         """Mean squared error of the distances of all pairs, which lie in [0, 1]."""
@@ -190,41 +206,59 @@ class Reconstruction:
     def descend(self, bits, rng):
         """Set every weight of some bits to its best value; anchors in random order."""
         for bit in bits:
-            wanted = self._wanted(bit)
+            target = self.target_of(bit)
+            activations = self.activations[:, bit]
+            code = self.codes[:, bit]
             for place in rng.permutation(len(self.anchors)):
                 column = self.kernel[:, self.anchors[place, bit]]
-                now = self.activations[:, bit], column, self.codes[:, bit]
-                step = best_step(*now, wanted)
+                step = best_step(activations, column, code, target)
                 if step:
                     self.weights[place, bit] += step
-                    self.activations[:, bit] += step * column
-                    self.codes[:, bit] = signs(self.activations[:, bit])
+                    activations += step * column
+                    code[:] = signs(activations)
 
-    def _wanted(self, bit):
-        others = np.delete(self.codes, bit, axis=1)
-        wanted = self.codes.shape[1] * self.similarity - others @ others.T
-        np.fill_diagonal(wanted, 0)
-        return wanted
+    def target_of(self, bit):
+        """Q of a bit."""
+        other_codes = np.delete(self.codes, bit, axis=1)
+        target = self.codes.shape[1] * self.similarity - other_codes @ other_codes.T
+        np.fill_diagonal(target, 0)
+        return target
 
 
-def best_step(activations, column, code, wanted):
-    """Find the step t for which v'Qv is largest, where v = sign(activations + t column)."""
+def best_step(activations, column, code, target):
+    """Find the step t for which v'Qv is largest, where v = sign(activations + t column).
+
+    Parameters
+    ----------
+    activations, column : ndarrays of shape (n,)
+        Activations of the bit, and kernels with the anchor whose weight moves.
+
+    code : ndarray of shape (n,)
+        The bit, v at t = 0.
+
+    target : ndarray of shape (n, n)
+        Q.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         flips_at = -activations / column
     moving = np.flatnonzero(np.isfinite(flips_at) & (flips_at != 0))
-    agreement = code * (wanted @ code)  # with all others
-    best_gain, best = 1e-6 * np.abs(agreement).sum(), 0.0
+    # The agreement of each sample with all others
+    agreement = code * (target @ code)
+    best_gain = 1e-6 * np.abs(agreement).sum()
+    best_t = 0.0
     for side in (1, -1):
         order = moving[side * flips_at[moving] > 0]
         order = order[np.argsort(side * flips_at[order])]
-        if len(order):
-            among = np.tril(wanted[np.ix_(order, order)]) @ code[order] * code[order]
-            gains = np.cumsum(8.0 * among - 4.0 * agreement[order], dtype=np.float64)
-            # Samples that flip at the same step, rounding aside, flip together.
-            stops = flips_at[order]
-            beyond = np.append(stops[1:], 2 * stops[-1])
-            gains[np.isclose(stops, beyond, rtol=1e-9, atol=0)] = -np.inf
-            last = np.argmax(gains)
-            if gains[last] > best_gain:
-                best_gain, best = gains[last], (stops[last] + beyond[last]) / 2
-    return best
+        if not len(order):
+            continue
+        flipped = np.tril(target[np.ix_(order, order)]) @ code[order] * code[order]
+        gains = np.cumsum(8.0 * flipped - 4.0 * agreement[order], dtype=np.float64)
+        # Samples that flip at the same step, rounding aside, flip together.
+        stops = flips_at[order]
+        next_stops = np.append(stops[1:], 2 * stops[-1])
+        gains[np.isclose(stops, next_stops, rtol=1e-9, atol=0)] = -np.inf
+        last = np.argmax(gains)
+        if gains[last] > best_gain:
+            best_gain = gains[last]
+            best_t = (stops[last] + next_stops[last]) / 2
+    return best_t

@@ -1,5 +1,6 @@
 """FastHasher: bits one after another, inferred by graph cuts and learned by trees."""
 
+from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
@@ -14,7 +15,8 @@ from .._types import Any, Callable
 from ._graph_cuts import PairwiseBits
 from ._sampled_pairs import DiscreteHasher
 
-_PASSES = 2  # over the blocks, for each bit
+# The blocks are improved so many times for each bit.
+_PASSES_PER_BIT = 2
 
 
 @parameters
@@ -124,31 +126,33 @@ class FastHasher(DiscreteHasher):
         pairs = PairwiseBits(affinities > 0, rng)
         X = X[pairs.order]
         codes = rng.choice(np.float32([-1, 1]), (len(X), self.n_bits))
-        estimators, losses = [], []
-
-        def found():
-            return {"estimators_": estimators[: len(losses)], "loss_curve_": [*losses]}
-
-        with start(self.n_bits, "bit", found) as progress:
+        estimators = []
+        losses = []
+        fitted_so_far = partial(_fitted_attributes, estimators, losses)
+        with start(self.n_bits, "bit", fitted_so_far) as progress:
             for place in progress.over(range(self.n_bits)):
-                bit, before = codes[:, place], codes[:, :place]
-                for _ in range(_PASSES):
-                    pairs.improve(bit, before, place + 1)
-                if np.all(bit == bit[0]):
-                    trees = DummyRegressor(strategy="constant", constant=bit[0])
-                else:
-                    trees = HistGradientBoostingClassifier(
-                        learning_rate=self.learning_rate,
-                        max_iter=self.n_trees,
-                        max_depth=self.max_depth,
-                        early_stopping=False,
-                        random_state=rng.randint(2**31),
-                    )
-                estimators.append(trees.fit(X, bit))
-                bit[:] = np.where(_activations(estimators[-1], X) > 0, 1, -1)
+                bit = codes[:, place]
+                for _ in range(_PASSES_PER_BIT):
+                    pairs.improve(bit, codes[:, :place], place + 1)
+                trees = self._fit_trees(X, bit, rng)
+                estimators.append(trees)
+                bit[:] = np.where(_activations(trees, X) > 0, 1, -1)
                 losses.append(pairs.loss(codes[:, : place + 1]))
                 progress.told = f"loss = {losses[-1]:.6f}"
         return progress.finish()
+
+    def _fit_trees(self, X, bit, rng):
+        """Learn a bit by trees, or by a constant if all samples share it."""
+        if np.all(bit == bit[0]):
+            return DummyRegressor(strategy="constant", constant=bit[0]).fit(X, bit)
+        trees = HistGradientBoostingClassifier(
+            learning_rate=self.learning_rate,
+            max_iter=self.n_trees,
+            max_depth=self.max_depth,
+            early_stopping=False,
+            random_state=rng.randint(2**31),
+        )
+        return trees.fit(X, bit)
 
     @property
     def _n_features_out(self):
@@ -176,5 +180,13 @@ class FastHasher(DiscreteHasher):
         return activations
 
 
+def _fitted_attributes(estimators, losses):
+    """Fitted attributes: the bits that have a loss."""
+    return {"estimators_": estimators[: len(losses)], "loss_curve_": [*losses]}
+
+
 def _activations(trees, X):
-    return getattr(trees, "decision_function", trees.predict)(X)
+    """Activations of a bit, whose signs are the bit."""
+    if isinstance(trees, DummyRegressor):
+        return trees.predict(X)
+    return trees.decision_function(X)

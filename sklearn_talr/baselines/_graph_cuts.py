@@ -22,8 +22,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import breadth_first_order, maximum_flow
 
-# Beyond that, time of a cut grows faster than what larger blocks gain.
-_LARGEST_BLOCK = 250
+# The time of a cut of more samples grows faster than what larger blocks gain.
+_MAX_SAMPLES_PER_BLOCK = 250
 
 
 class PairwiseBits:
@@ -49,8 +49,8 @@ class PairwiseBits:
         blocks = mutual_blocks(similar, rng)
         self.order = np.concatenate(blocks)
         ends = np.cumsum([len(block) for block in blocks])
-        self._blocks = [slice(i, j) for i, j in zip([0, *ends[:-1]], ends)]
-        # Half the memory of float64; integers of this size are exact all the same.
+        self._blocks = [slice(start, end) for start, end in zip([0, *ends[:-1]], ends)]
+        # Integers of this size are exact in float32, which takes half the memory.
         similar = similar[np.ix_(self.order, self.order)]
         self.signs = np.where(similar, np.float32(1), np.float32(-1))
         self._rng = rng
@@ -62,7 +62,7 @@ class PairwiseBits:
         np.fill_diagonal(residual, 0)
         return float(np.sum(residual**2, dtype=np.float64)) / (n * (n - 1))
 
-    def improve(self, bit, others, wanted, pull=None):
+    def improve(self, bit, other_bits, target, pull=None):
         """Set each block of a bit to the best that it can be, in place.
 
         Parameters
@@ -70,10 +70,10 @@ class PairwiseBits:
         bit : ndarray of shape (n,)
             v.
 
-        others : ndarray of shape (n, n_others)
+        other_bits : ndarray of shape (n, n_others)
             R.
 
-        wanted : int, above n_others
+        target : int, above n_others
             t.
 
         pull : ndarray of shape (n,), optional
@@ -81,16 +81,16 @@ class PairwiseBits:
         """
         for place in self._rng.permutation(len(self._blocks)):
             block = self._blocks[place]
-            rows = others[block]
-            inner = rows @ rows.T - wanted * self.signs[block, block]
+            rows = other_bits[block]
+            inner = rows @ rows.T - target * self.signs[block, block]
             np.fill_diagonal(inner, 0)
-            total = rows @ (others.T @ bit) - wanted * (self.signs[block] @ bit)
-            itself = (others.shape[1] - wanted) * bit[block]
+            total = rows @ (other_bits.T @ bit) - target * (self.signs[block] @ bit)
+            itself = (other_bits.shape[1] - target) * bit[block]
             unary = 2 * (total - itself - inner @ bit[block])
             if pull is not None:
                 unary -= pull[block]
             cut = best_cut(-inner, unary)
-            # Where the cut is no better than the present bits, the present bits stay.
+            # The present bits stay if the cut is no better.
             if _energy(cut, inner, unary) < _energy(bit[block], inner, unary):
                 bit[block] = cut
 
@@ -102,12 +102,15 @@ def mutual_blocks(similar, rng):
     for first in rng.permutation(len(similar)):
         if not free[first]:
             continue
-        block, free[first] = [first], False
+        block = [first]
+        free[first] = False
         candidates = free & similar[first]
-        while candidates.any() and len(block) < _LARGEST_BLOCK:
-            block.append(np.argmax(candidates))
-            free[block[-1]] = candidates[block[-1]] = False
-            candidates &= similar[block[-1]]
+        while candidates.any() and len(block) < _MAX_SAMPLES_PER_BLOCK:
+            sample = np.argmax(candidates)
+            block.append(sample)
+            free[sample] = False
+            candidates[sample] = False
+            candidates &= similar[sample]
         blocks.append(np.array(block))
     return blocks
 
@@ -124,13 +127,17 @@ def best_cut(weights, unary):
         u, integers.
     """
     n = len(unary)
-    reach = 2 * weights.sum(axis=1)  # a stronger u decides alone
+    # A stronger u decides a bit alone.
+    reach = 2 * weights.sum(axis=1)
     if np.all(np.abs(unary) >= reach):
         return np.where(unary < 0, 1, -1)
-    unary = np.clip(unary, -reach - 1, reach + 1)  # so that no sum overflows
+    # No sum overflows if no u is much stronger.
+    unary = np.clip(unary, -reach - 1, reach + 1)
+    # The last two nodes are the source, whose side has bits of 1, and the sink.
     capacity = np.zeros((n + 2, n + 2), dtype=np.int32)
     capacity[:n, :n] = 2 * weights
-    capacity[n, :n], capacity[:n, n + 1] = np.maximum(-unary, 0), np.maximum(unary, 0)
+    capacity[n, :n] = np.maximum(-unary, 0)
+    capacity[:n, n + 1] = np.maximum(unary, 0)
     capacity = sp.csr_array(capacity)
     residual = capacity - maximum_flow(capacity, n, n + 1).flow
     residual.eliminate_zeros()
@@ -141,4 +148,5 @@ def best_cut(weights, unary):
 
 
 def _energy(bit, inner, unary):
+    """What a cut minimizes."""
     return bit @ inner @ bit + unary @ bit

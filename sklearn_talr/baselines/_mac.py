@@ -1,5 +1,6 @@
 """MACHasher: codes and hash functions fitted to each other."""
 
+from functools import partial
 from itertools import count
 from numbers import Real
 
@@ -10,10 +11,12 @@ from .._compat import Interval
 from .._parameters import KW_ONLY, parameters
 from ..hashing._linear import PROJECTIONS
 from ._graph_cuts import PairwiseBits
-from ._sampled_pairs import DiscreteHasher, in_units, linear_function, signs
+from ._sampled_pairs import DiscreteHasher, ScaledRows, signs
 
-_GROWTH = 2.0  # of the penalty, after each round
-_FIRST_PASSES = 2  # over the bits, without penalty: one leaves much to improve
+# The penalty is multiplied by it after each round.
+_PENALTY_GROWTH = 2.0
+# One pass over the bits without penalty leaves much to improve.
+_FIRST_PASSES = 2
 
 
 @parameters
@@ -123,38 +126,66 @@ class MACHasher(DiscreteHasher):
 
     def _fit_pairs(self, X, affinities, rng, start):
         pairs = PairwiseBits(affinities > 0, rng)
-        X, mean, unit = in_units(X[pairs.order])
-        svms = BitwiseSVMs(X, self.n_bits, self.C, rng)
-        codes = signs(X @ PROJECTIONS["itq"](X, self.n_bits, rng))
-        losses, best = [], None
-
-        def found():
-            history = {"loss_curve_": [*losses], "n_iter_": len(losses)}
-            return linear_function(*best, mean, unit) | history
-
-        with start(None, "round", found) as progress:
+        scaled = ScaledRows.from_rows(X[pairs.order])
+        svms = BitwiseSVMs(scaled.rows, self.n_bits, self.C, rng)
+        codes = signs(scaled.rows @ PROJECTIONS["itq"](scaled.rows, self.n_bits, rng))
+        history = RoundHistory()
+        fitted_so_far = partial(history.fitted_attributes, scaled)
+        with start(None, "round", fitted_so_far) as progress:
             for number in progress.over(count()):
-                penalty = self.first_penalty * _GROWTH ** (number - 1) if number else 0.0
-                for _ in range(1 if number else _FIRST_PASSES):
+                if number == 0:
+                    n_passes = _FIRST_PASSES
+                    penalty = 0.0
+                else:
+                    n_passes = 1
+                    penalty = self.first_penalty * _PENALTY_GROWTH ** (number - 1)
+                for _ in range(n_passes):
                     improve_codes(codes, svms.outputs, pairs, penalty, rng)
                 svms.fit(codes)
                 loss = pairs.loss(svms.outputs)
-                if loss <= min(losses, default=loss):
-                    best = svms.coef.copy(), svms.intercept.copy()
-                losses.append(loss)
+                history.add(loss, svms)
                 progress.told = f"loss = {loss:.6f}"
                 if not np.any(svms.outputs != codes):
                     break
         return progress.finish()
 
 
+class RoundHistory:
+    """Losses of all rounds, and the hash function of the least one.
+
+    Attributes
+    ----------
+    losses : list of float
+        Loss of each round.
+
+    coef, intercept : ndarrays of shapes (n_features, n_bits) and (n_bits,)
+        The last hash function of the least loss; there is none before the first round.
+    """
+
+    def __init__(self):
+        self.losses = []
+
+    def add(self, loss, svms):
+        """Note the loss of a round, and its hash function if no loss is less."""
+        if loss <= min(self.losses, default=loss):
+            self.coef = svms.coef.copy()
+            self.intercept = svms.intercept.copy()
+        self.losses.append(loss)
+
+    def fitted_attributes(self, scaled):
+        """Fitted attributes after these rounds, on scaled rows."""
+        function = scaled.linear_function(self.coef, self.intercept)
+        return function | {"loss_curve_": [*self.losses], "n_iter_": len(self.losses)}
+
+
 def improve_codes(codes, outputs, pairs, penalty, rng):
     """Set each bit once to better values, in random order and in place."""
     n, n_bits = codes.shape
-    strength = round(penalty * n * n_bits)  # of b^2 / 2 times the objective
+    # Graph cuts minimize b^2 / 2 times the objective, and take integers.
+    strength = round(penalty * n * n_bits)
     for bit in rng.permutation(n_bits):
-        others = np.delete(codes, bit, axis=1)
-        pairs.improve(codes[:, bit], others, n_bits, strength * outputs[:, bit])
+        other_bits = np.delete(codes, bit, axis=1)
+        pairs.improve(codes[:, bit], other_bits, n_bits, strength * outputs[:, bit])
 
 
 class BitwiseSVMs:
@@ -185,21 +216,27 @@ class BitwiseSVMs:
         self.coef = np.zeros((X.shape[1], n_bits))
         self.intercept = np.zeros(n_bits)
         self.outputs = np.full((len(X), n_bits), np.float32(-1))
-        self._C, self._rng = C, rng
+        self._C = C
+        self._rng = rng
 
     def fit(self, codes):
         """Learn these codes; bits whose outputs are right already are left alone."""
         for bit in np.flatnonzero(np.any(codes != self.outputs, axis=0)):
-            wanted = codes[:, bit]
-            if np.all(wanted == wanted[0]):
-                coef, intercept = np.zeros(self.X.shape[1]), float(wanted[0])
-            else:
-                seed = self._rng.randint(2**31)
-                # A coarse tolerance: more precise ones cost time and make no other bits.
-                svm = LinearSVC(C=self._C, dual=True, tol=0.1, random_state=seed)
-                svm.fit(self.X, wanted)
-                coef, intercept = svm.coef_[0], svm.intercept_[0]
+            target = codes[:, bit]
+            coef, intercept = self._fit_bit(target)
             outputs = signs(self.X @ coef + intercept)
-            if np.sum(outputs != wanted) <= np.sum(self.outputs[:, bit] != wanted):
-                self.coef[:, bit], self.intercept[bit] = coef, intercept
+            n_mistakes = np.sum(outputs != target)
+            if n_mistakes <= np.sum(self.outputs[:, bit] != target):
+                self.coef[:, bit] = coef
+                self.intercept[bit] = intercept
                 self.outputs[:, bit] = outputs
+
+    def _fit_bit(self, target):
+        """Coefficients and intercept of a bit, which may be constant."""
+        if np.all(target == target[0]):
+            return np.zeros(self.X.shape[1]), float(target[0])
+        seed = self._rng.randint(2**31)
+        # A coarse tolerance: more precise ones cost time and make no other bits.
+        svm = LinearSVC(C=self._C, dual=True, tol=0.1, random_state=seed)
+        svm.fit(self.X, target)
+        return svm.coef_[0], svm.intercept_[0]

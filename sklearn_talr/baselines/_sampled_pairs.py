@@ -2,6 +2,8 @@
 
 from functools import partial
 from numbers import Integral
+from operator import or_
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,10 +25,11 @@ from ..hashing._base import BaseHasher, check_features
 class DiscreteHasher(BaseHasher):
     """Base of hashers that learn from rows drawn at random and all their pairs.
 
-    Subclasses define ``_fit_pairs(X, affinities, rng, start)``, which takes the rows drawn,
-    dense, the affinities of all their pairs, divided by the highest that the oracle knows,
-    the RandomState that drew them, and ``start(n_tasks, name) -> Progress``. It returns the
-    fitted attributes by `finish` of the progress.
+    Subclasses define ``_fit_pairs(X, affinities, rng, start)``. It takes the rows drawn,
+    dense; the affinities of all their pairs, divided by the highest that the oracle knows;
+    the RandomState that drew the rows; and ``start(n_tasks, name, state) -> Progress``,
+    where ``state()`` is a dict of the fitted attributes so far. It returns what `finish` of
+    the progress returns.
     """
 
     _parameter_constraints = {
@@ -76,21 +79,22 @@ class DiscreteHasher(BaseHasher):
         """
         rng = independent_random_state(self.random_state)
         refuse_unlike_labels(X, y, ("X", "y"))
-        X, known = check_features(self, X)
+        X, seen = check_features(self, X)
         affinity, targets, levels = fit_affinity(self.affinity, X, y)
         rows = rng.permutation(X.shape[0])[: self.subsample]
-        known |= {"affinity_": affinity.given}
-        start = partial(Progress, self, X, y, fitted=lambda state: known | state)
-        index = places_of(affinity, targets[rows], targets[rows], levels)
-        if np.any(index < 0):
+        seen["affinity_"] = affinity.given
+        start = partial(Progress, self, X, y, fitted=partial(or_, seen))
+        level_index = places_of(affinity, targets[rows], targets[rows], levels)
+        if np.any(level_index < 0):
             raise ValueError(f"{type(self).__name__} knows no pairs that do not count.")
         X = X[rows].toarray() if sp.issparse(X) else X[rows]
         if all_rows_equal(X):
             raise ValueError(
                 f"The {len(rows)} samples drawn have equal features. Raise subsample."
             )
+        affinities = np.take(levels / levels[-1], level_index)
         with one_thread():
-            fitted = self._fit_pairs(X, np.take(levels / levels[-1], index), rng, start)
+            fitted = self._fit_pairs(X, affinities, rng, start)
         return replace_fitted(self, fitted)
 
 
@@ -99,13 +103,24 @@ def signs(activations):
     return np.where(activations > 0, np.float32(1), np.float32(-1))
 
 
-def in_units(X):
-    """Rows less their mean, with a mean squared norm of 1; the mean, and the unit."""
-    mean, unit = mean_and_unit(X)
-    return (X - mean) / unit, mean, unit
+class ScaledRows(NamedTuple):
+    """Rows less their mean, with a mean squared norm of 1."""
 
+    rows: np.ndarray  # (n, n_features)
+    mean: np.ndarray  # (n_features,)
+    unit: float  # what the rows less their mean have been divided by
 
-def linear_function(coef, intercept, mean, unit):
-    """Fitted attributes of a linear function of features that were brought `in_units`."""
-    intercepts = [np.broadcast_to(intercept, coef.shape[1]).astype(np.float64)]
-    return {"coefs_": [coef / unit], "intercepts_": intercepts, "means_": [mean]}
+    @classmethod
+    def from_rows(cls, X):
+        """Scale rows."""
+        mean, unit = mean_and_unit(X)
+        return cls((X - mean) / unit, mean, unit)
+
+    def linear_function(self, coef, intercept):
+        """Fitted attributes of a linear function of the scaled rows."""
+        intercept = np.broadcast_to(intercept, coef.shape[1]).astype(np.float64)
+        return {
+            "coefs_": [coef / self.unit],
+            "intercepts_": [intercept],
+            "means_": [self.mean],
+        }

@@ -16,7 +16,9 @@ r w + C R(w K) for r bits. At the minimum the multipliers of the tangents add up
 of C R by S; the bit whose products agree best with its negative is the one to add.
 """
 
+from functools import partial
 from numbers import Integral, Real
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import linprog, minimize
@@ -27,10 +29,12 @@ from .._types import Count
 from ..measures import Measure
 from ..measures._base import measure_name
 from ..svm._risks import RankingRisk
-from ._sampled_pairs import DiscreteHasher, in_units, linear_function
+from ._sampled_pairs import DiscreteHasher, ScaledRows
 
-_MOST_CUTS = 8  # to be added for one bit
-_MOST_STEPS = 30  # of the solver that finds a bit
+# At most so many tangents are added for one bit.
+_MAX_CUTS_PER_BIT = 8
+# The solver that finds a bit makes at most so many steps.
+_MAX_STEPS_PER_BIT = 30
 
 
 @parameters
@@ -152,35 +156,55 @@ class StructHasher(DiscreteHasher):
 
     def _fit_pairs(self, X, affinities, rng, start):
         similar = affinities > 0
-        # Queries come first.
-        others = ~np.eye(len(similar), dtype=bool)
-        ranks = (similar & others).any(axis=1) & (~similar & others).any(axis=1)
+        queries, order = self._order_queries_first(similar)
+        scaled = ScaledRows.from_rows(X[order])
+        X = scaled.rows
+        loss = measure_name(self.loss, "loss")
+        svm = HammingRankingSVM(similar[np.ix_(queries, order)], loss, self.C, self.tol)
+        coef = np.empty((X.shape[1], self.n_bits))
+        codes = np.empty((len(X), self.n_bits), dtype=np.float32)
+        losses = []
+        fitted_so_far = partial(_fitted_attributes, scaled, coef, losses)
+        with start(self.n_bits, "bit", fitted_so_far) as progress:
+            for bit in progress.over(range(self.n_bits)):
+                weights = svm.agreement_weights()
+                coef[:, bit] = agreeing_direction(X, weights, self.alpha, rng)
+                codes[:, bit] = np.where(X @ coef[:, bit] > 0, 1, -1)
+                losses.append(svm.fit(codes[:, : bit + 1]))
+                progress.told = f"loss = {losses[-1]:.6f}"
+        return progress.finish()
+
+    def _order_queries_first(self, similar):
+        """Return the queries, and an order of all samples in which they come first."""
+        is_other = ~np.eye(len(similar), dtype=bool)
+        has_similar = (similar & is_other).any(axis=1)
+        has_dissimilar = (~similar & is_other).any(axis=1)
+        ranks = has_similar & has_dissimilar
         if not ranks.any():
             raise ValueError(
                 f"None of the {len(similar)} samples drawn has both a similar one and "
                 "another among them. Raise subsample."
             )
         order = np.concatenate([np.flatnonzero(ranks), np.flatnonzero(~ranks)])
-        queries = order[: min(self.n_queries, np.count_nonzero(ranks))]
-        X, mean, unit = in_units(X[order])
-        similar = similar[np.ix_(queries, order)]
-        svm = HammingRankingSVM(similar, measure_name(self.loss, "loss"), self.C, self.tol)
-        # One bit after another.
-        coef = np.empty((X.shape[1], self.n_bits))
-        codes = np.empty((len(X), self.n_bits), dtype=np.float32)
-        losses = []
+        n_queries = min(self.n_queries, np.count_nonzero(ranks))
+        return order[:n_queries], order
 
-        def found():
-            known = coef[:, : len(losses)]
-            return linear_function(known, 0.0, mean, unit) | {"loss_curve_": [*losses]}
 
-        with start(self.n_bits, "bit", found) as progress:
-            for bit in progress.over(range(self.n_bits)):
-                coef[:, bit] = agreeing_direction(X, svm.wanted(), self.alpha, rng)
-                codes[:, bit] = np.where(X @ coef[:, bit] > 0, 1, -1)
-                losses.append(svm.fit(codes[:, : bit + 1]))
-                progress.told = f"loss = {losses[-1]:.6f}"
-        return progress.finish()
+def _fitted_attributes(scaled, coef, losses):
+    """Fitted attributes: the bits that have a loss."""
+    function = scaled.linear_function(coef[:, : len(losses)], 0.0)
+    return function | {"loss_curve_": [*losses]}
+
+
+class Tangent(NamedTuple):
+    """A linear function of scores that is nowhere above the risk."""
+
+    constant: float
+    slope: np.ndarray  # (n_queries, n), derivative by the scores
+
+    def value(self, scores):
+        """Value at these scores."""
+        return self.constant + np.sum(self.slope * scores)
 
 
 class HammingRankingSVM:
@@ -206,7 +230,9 @@ class HammingRankingSVM:
     def __init__(self, similar, loss, C, tol):
         self._pairs = np.nonzero(~np.eye(*similar.shape, dtype=bool))
         self._risk = RankingRisk(similar[self._pairs], self._pairs[0], loss)
-        self._shape, self._C, self._tol = similar.shape, C, tol
+        self._shape = similar.shape
+        self._C = C
+        self._tol = tol
         self._tangents = [self._tangent(np.zeros(similar.shape))]
         self._multipliers = np.ones(1)
         self.weight = 0.0
@@ -215,11 +241,13 @@ class HammingRankingSVM:
         """R(S)."""
         return self._risk(scores[self._pairs])[0]
 
-    def wanted(self):
+    def agreement_weights(self):
         """Weight of each pair's agreement in the next bit, by the multipliers."""
-        slope = sum(m * slope for m, (_, slope) in zip(self._multipliers, self._tangents))
-        if not slope.any():  # no ranking violates a margin: take the first tangent
-            slope = self._tangents[0][1]
+        pairs = zip(self._multipliers, self._tangents)
+        slope = sum(multiplier * tangent.slope for multiplier, tangent in pairs)
+        # If no ranking violates a margin, the first tangent has to do.
+        if not slope.any():
+            slope = self._tangents[0].slope
         return -slope
 
     def fit(self, codes):
@@ -231,31 +259,33 @@ class HammingRankingSVM:
             -1 and +1.
         """
         agreement = codes[: self._shape[0]] @ codes.T / 2
-        for _ in range(_MOST_CUTS):
+        for _ in range(_MAX_CUTS_PER_BIT):
             self.weight, estimate = self._solve(agreement, codes.shape[1])
             scores = self.weight * agreement
-            constant, slope = self._tangent(scores)
-            if constant + np.sum(slope * scores) - estimate <= self._tol:
+            tangent = self._tangent(scores)
+            if tangent.value(scores) - estimate <= self._tol:
                 break
-            self._tangents.append((constant, slope))
-        else:  # the last tangent is not in the weight yet
+            self._tangents.append(tangent)
+        else:
+            # The last tangent has not been reckoned with yet.
             self.weight, _ = self._solve(agreement, codes.shape[1])
-        # Tangents that do not touch are found again where they do; the first one stays.
-        kept = [0, *np.flatnonzero(self._multipliers[1:] > 0) + 1]
-        self._tangents = [self._tangents[place] for place in kept]
-        self._multipliers = self._multipliers[kept]
+        # Tangents that do not touch are found again if they do; the first one stays.
+        touching = [0, *np.flatnonzero(self._multipliers[1:] > 0) + 1]
+        self._tangents = [self._tangents[place] for place in touching]
+        self._multipliers = self._multipliers[touching]
         return self.risk(self.weight * agreement)
 
     def _tangent(self, scores):
+        """Tangent of the risk at these scores."""
         constant, weights = self._risk.linear(scores[self._pairs])
         slope = np.zeros(self._shape)
         slope[self._pairs] = weights
-        return constant, slope
+        return Tangent(constant, slope)
 
     def _solve(self, agreement, n_bits):
         """Weight and risk by the tangents: a linear program."""
-        constants = np.array([constant for constant, _ in self._tangents])
-        slopes = np.array([np.sum(slope * agreement) for _, slope in self._tangents])
+        constants = np.array([tangent.constant for tangent in self._tangents])
+        slopes = [np.sum(tangent.slope * agreement) for tangent in self._tangents]
         result = linprog(
             [n_bits, self._C],
             A_ub=np.column_stack([slopes, np.full(len(slopes), -1.0)]),
@@ -265,10 +295,10 @@ class HammingRankingSVM:
         return result.x
 
 
-def agreeing_direction(X, wanted, alpha, rng):
+def agreeing_direction(X, weights, alpha, rng):
     """Direction whose signs agree where they should, relaxed to tanh.
 
-    It maximizes <wanted, t_q t'> over t = tanh(X w), t_q those of the queries, with a
+    It maximizes <weights, t_q t'> over t = tanh(X w), t_q those of the queries, with a
     penalty alpha |w|^2 / 2.
 
     Parameters
@@ -276,7 +306,7 @@ def agreeing_direction(X, wanted, alpha, rng):
     X : ndarray of shape (n, n_features)
         Features, those of the queries first.
 
-    wanted : ndarray of shape (n_queries, n)
+    weights : ndarray of shape (n_queries, n)
         How much a query and a sample should agree; only proportions matter.
 
     alpha : float
@@ -285,19 +315,26 @@ def agreeing_direction(X, wanted, alpha, rng):
     rng : RandomState
         Draws the start.
     """
-    wanted = wanted / np.sum(np.abs(wanted))
+    weights = weights / np.sum(np.abs(weights))
     start = rng.standard_normal(X.shape[1])
     start /= np.std(X @ start) or 1.0
-    how = {"jac": True, "method": "L-BFGS-B", "options": {"maxiter": _MOST_STEPS}}
-    return minimize(relaxed_agreement, start, args=(X, wanted, alpha), **how).x
+    result = minimize(
+        relaxed_agreement,
+        start,
+        args=(X, weights, alpha),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": _MAX_STEPS_PER_BIT},
+    )
+    return result.x
 
 
-def relaxed_agreement(w, X, wanted, alpha):
+def relaxed_agreement(w, X, weights, alpha):
     """Negative of the relaxed agreement, to be minimized, and its gradient."""
     relaxed = np.tanh(X @ w)
-    n_queries = len(wanted)
-    by_query = wanted @ relaxed
-    by_sample = relaxed[:n_queries] @ wanted
+    n_queries = len(weights)
+    by_query = weights @ relaxed
+    by_sample = relaxed[:n_queries] @ weights
     by_sample[:n_queries] += by_query
     value = alpha * (w @ w) / 2 - relaxed[:n_queries] @ by_query
     return value, alpha * w - X.T @ (by_sample * (1 - relaxed**2))

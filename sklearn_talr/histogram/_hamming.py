@@ -200,7 +200,7 @@ def hamming_histogram(
 
     def count(rows):
         """Counts of some of the queries."""
-        from .._loops._counts import count_levels, take_away_runs
+        from .._loops._counts import ItemRuns, count_levels, take_away_runs
 
         counts = np.zeros((rows.stop - rows.start, len(levels), n_bits + 1), dtype=np.int64)
         for part, of_part, starts in parts:
@@ -210,11 +210,15 @@ def hamming_histogram(
             weight = None if weights is None else weights[part]
             count_levels(queries[rows], items[part], starts, level, weight, counts)
         if own is not None:
-            of_queries = own_group, firsts[rows], lasts[rows], counts
-            take_away_runs(queries[rows], own_items, runs, level, *of_queries)
+            own_runs = ItemRuns(own_items, runs, own_group)
+            take_away_runs(
+                queries[rows], level, own_runs, firsts[rows], lasts[rows], counts
+            )
         if samples is not None:
-            of_queries = group, samples[rows], after[rows], counts
-            take_away_runs(queries[rows], database, single, level, *of_queries)
+            single_runs = ItemRuns(database, single, group)
+            take_away_runs(
+                queries[rows], level, single_runs, samples[rows], after[rows], counts
+            )
         return counts
 
     counts = np.empty((len(queries), len(levels), n_bits + 1), dtype=np.int64)

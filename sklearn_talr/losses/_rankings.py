@@ -133,14 +133,13 @@ def _measure_block(products, level_index, *, tables, n_bins, scale):
 
 def _count_block(products, level_index, *, n_levels, n_bins, scale):
     """Count pairs of a block of queries by level and bin; return the cell of each, too."""
-    from .._loops._soft import count_softly
+    from .._loops._soft import Bins, count_softly
 
-    number = products.dtype.type
     cells = np.empty(products.shape, np.int32)
     counts = np.empty((len(cells), n_levels * (n_bins + 1)))
     levels = np.ascontiguousarray(level_index)
-    bins = number(scale), number(0.5 * n_bins), number(n_bins)
-    count_softly(products, levels, *bins, counts, cells)
+    bins = Bins.from_scale(scale, n_bins, products.dtype)
+    count_softly(products, levels, bins, counts, cells)
     return counts, cells
 
 
@@ -212,12 +211,12 @@ def measure_counts(counts, tables):
     """
     if tables.measure == "AP":
         return _average_precision(counts, tables)
-    from .._loops._soft import ndcg
+    from .._loops._soft import RankDiscounts, ndcg
 
     values = np.empty(len(counts))
     gradients = np.empty_like(counts)
-    discounts = tables.discounts, tables.discount_sums
-    ndcg(counts, tables.gains, tables.is_simplified, *discounts, values, gradients)
+    discounts = RankDiscounts(tables.discounts, tables.discount_sums)
+    ndcg(counts, tables.gains, tables.is_simplified, discounts, values, gradients)
     return values, gradients
 
 

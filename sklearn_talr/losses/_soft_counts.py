@@ -119,7 +119,7 @@ class SoftCounts(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, query, database, level_index, n_levels, n_bins):
-        from .._loops._soft import count_softly
+        from .._loops._soft import Bins, count_softly
 
         n_cells = n_levels * (n_bins + 1)
         cells = torch.empty(level_index.shape, dtype=torch.int32, device=query.device)
@@ -130,9 +130,8 @@ class SoftCounts(torch.autograd.Function):
             found = counts[rows], cells[rows]
             if is_on_host(query):
                 arrays = (each.numpy() for each in (products, levels.contiguous()))
-                number = products.numpy().dtype.type
-                bins = map(number, (ctx.scale, 0.5 * n_bins, n_bins))
-                count_softly(*arrays, *bins, *(each.numpy() for each in found))
+                bins = Bins.from_scale(ctx.scale, n_bins, products.numpy().dtype)
+                count_softly(*arrays, bins, *(each.numpy() for each in found))
             else:
                 _count_on_device(products, levels, ctx.scale, n_bins, *found)
         ctx.save_for_backward(query, database, cells)

@@ -119,9 +119,12 @@ class TextIds(NamedTuple):
 
     def find(self, ids):
         """Row of each id, -1 if no item has it."""
-        from .._loops._texts import find_texts
+        from .._loops._texts import Texts, find_texts
 
-        return find_texts(*map(fixed, (*_packed(ids), *self)))
+        octets, offsets = _packed(ids)
+        sought = Texts(fixed(octets), fixed(offsets))
+        texts = Texts(fixed(self.octets), fixed(self.offsets))
+        return find_texts(sought, texts, fixed(self.slots))
 
     def of_rows(self, rows):
         """Ids of rows, as an array of the shape of `rows`. No other id is looked at."""
@@ -183,7 +186,7 @@ def _packed(texts):
 
 def _with_slots(octets, offsets, n_before, slots):
     """Ids with a table of all rows, where `slots` has those before `n_before`."""
-    from .._loops._texts import put_texts
+    from .._loops._texts import Texts, put_texts
 
     n_texts = len(offsets) - 1
     offsets = _narrow(offsets, len(octets))
@@ -191,7 +194,7 @@ def _with_slots(octets, offsets, n_before, slots):
         n_before = 0
         slots = np.full(int(_SLOTS_PER_TEXT * n_texts) + 1, -1)
     slots = _narrow(slots, n_texts).copy()
-    row = put_texts(fixed(octets), fixed(offsets), n_before, slots)
+    row = put_texts(Texts(fixed(octets), fixed(offsets)), n_before, slots)
     ids = TextIds(octets, offsets, slots)
     if row >= 0:
         _refuse_repeat(ids.of_rows(np.array([row])).item())

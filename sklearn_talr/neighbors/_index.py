@@ -384,7 +384,9 @@ class Index:
                 return None
             from .._loops._buckets import Buckets
 
-            buckets = Buckets.of(self.words, self.n_bits, n_tables, width)
+            buckets = Buckets.from_codes(
+                self.words, n_bits=self.n_bits, n_tables=n_tables, width=width
+            )
             self.lookup["buckets"] = buckets
         pays = buckets.n_candidates * _CODES_PER_LOOK <= self.n_items
         return buckets if pays else None

@@ -26,6 +26,8 @@ A loss is quicksort-suitable (Mohapatra et al., CVPR 2018) if the gain at every 
 grow with j: a worse negative never gains more. Then the optimal ranks ascend with j.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from sklearn.utils import check_array
 
@@ -36,49 +38,62 @@ from ..measures import Measure
 from ..measures._base import measure_name
 
 
-def most_violating(positive, negative, n_positive, n_negative, loss):
+class QueryScores(NamedTuple):
+    """Scores of the positives and the negatives of some queries, query after query."""
+
+    positive: np.ndarray  # (n_positives,), float64
+    negative: np.ndarray  # (n_negatives,), float64
+    n_positive: np.ndarray  # (n_queries,), int, positives of each query, at least 1
+    n_negative: np.ndarray  # (n_queries,), int, negatives of each query, at least 1
+
+
+class ViolatingRankings(NamedTuple):
+    """The most violating ranking of each of some queries."""
+
+    before: np.ndarray  # (n_negatives,), int, positives before each negative
+    n_before: np.ndarray  # (n_positives,), int, negatives before each positive
+    losses: np.ndarray  # (n_queries,), loss Delta of each ranking
+
+
+def most_violating(scores, loss):
     """Find the most violating ranking of each query.
 
     Parameters
     ----------
-    positive, negative : ndarray of float64
-        Scores, in any order within a query. Those of one query are consecutive, and both
-        arrays have the queries in the same order.
-
-    n_positive, n_negative : ndarray of shape (n_queries,) of int
-        How many positives and negatives each query has, at least 1.
+    scores : QueryScores
+        In any order within a query.
 
     loss : {"AP", "nDCG"}
         One minus average precision, or one minus NDCG.
 
     Returns
     -------
-    before : ndarray of the shape of `negative` of int
-        How many positives come before each negative.
-
-    n_before : ndarray of the shape of `positive` of int
-        How many negatives come before each positive.
-
-    losses : ndarray of shape (n_queries,)
-        Loss Delta of each ranking.
+    rankings : ViolatingRankings
+        Positives and negatives are in the order of the scores.
     """
     from .._loops._rank_search import rank_negatives
 
+    is_ndcg = loss == "nDCG"
+    n_positive = scores.n_positive
     query = np.repeat(np.arange(len(n_positive)), n_positive)
-    order = np.argsort(-positive)
+    order = np.argsort(-scores.positive)
     order = order[np.argsort(query[order], kind="stable")]
-    share = 1 / n_positive
-    if loss == "nDCG":
-        share = 1 / np.cumsum(_discount(np.arange(n_positive.max()) + 1))[n_positive - 1]
-    before, passed = (np.empty(len(each), np.intp) for each in (negative, positive))
-    how = n_positive, n_negative, share, loss == "nDCG"
-    rank_negatives(positive[order], negative, *how, (before, passed))
+    if is_ndcg:
+        ideal = np.cumsum(_discount(np.arange(n_positive.max()) + 1))
+        gain_factors = 1 / ideal[n_positive - 1]
+    else:
+        gain_factors = 1 / n_positive
+    before = np.empty(len(scores.negative), np.intp)
+    passed = np.empty(len(scores.positive), np.intp)
+    sorted_scores = scores._replace(positive=scores.positive[order])
+    rank_negatives(sorted_scores, gain_factors, is_ndcg, before, passed)
     first = np.cumsum(n_positive) - n_positive
     k = 1 + np.arange(len(query)) - first[query]
-    gains = _discount(k + passed) if loss == "nDCG" else k / (k + passed)
+    gains = _discount(k + passed) if is_ndcg else k / (k + passed)
     n_before = np.empty_like(passed)
     n_before[order] = passed
-    return before, n_before, 1 - np.bincount(query, gains) * share
+    losses = 1 - np.bincount(query, gains) * gain_factors
+    return ViolatingRankings(before, n_before, losses)
 
 
 def _discount(rank):
@@ -140,21 +155,28 @@ def loss_augmented_ranks(
     >>> ranks, round(value, 3)
     (array([2, 2]), 0.25)
     """
-    sides = {"positive_scores": positive_scores, "negative_scores": negative_scores}
-    refuse_masked(**sides)
-    positive, negative = (
-        check_array(np.atleast_2d(scores), dtype=np.float64, input_name=name)
-        for name, scores in sides.items()
-    )
-    n_dims = [np.ndim(scores) for scores in sides.values()]
-    if n_dims[0] != n_dims[1] or len(positive) != len(negative):
+    refuse_masked(positive_scores=positive_scores, negative_scores=negative_scores)
+    positive = _check_scores(positive_scores, "positive_scores")
+    negative = _check_scores(negative_scores, "negative_scores")
+    n_dims = np.ndim(negative_scores)
+    if np.ndim(positive_scores) != n_dims or len(positive) != len(negative):
         raise ValueError(
             "positive_scores and negative_scores must be of the same number of queries, "
             f"got shapes {np.shape(positive_scores)} and {np.shape(negative_scores)}."
         )
-    sizes = (np.full(len(scores), scores.shape[1]) for scores in (positive, negative))
-    both = positive.ravel(), negative.ravel(), *sizes
-    before, _, losses = most_violating(*both, measure_name(loss, "loss"))
-    if n_dims[1] == 1:
-        return before + 1, float(losses[0])
-    return before.reshape(negative.shape) + 1, losses
+    scores = QueryScores(
+        positive=positive.ravel(),
+        negative=negative.ravel(),
+        n_positive=np.full(len(positive), positive.shape[1]),
+        n_negative=np.full(len(negative), negative.shape[1]),
+    )
+    rankings = most_violating(scores, measure_name(loss, "loss"))
+    ranks = rankings.before + 1
+    if n_dims == 1:
+        return ranks, float(rankings.losses[0])
+    return ranks.reshape(negative.shape), rankings.losses
+
+
+def _check_scores(scores, name):
+    """Scores as float64, a row a query."""
+    return check_array(np.atleast_2d(scores), dtype=np.float64, input_name=name)

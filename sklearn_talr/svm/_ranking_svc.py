@@ -1,7 +1,9 @@
 """Structured SVM that ranks by average precision or NDCG."""
 
 from copy import copy
+from functools import partial
 from numbers import Integral, Real
+from typing import NamedTuple
 
 import joblib
 import numpy as np
@@ -65,7 +67,7 @@ class FeatureMatrix:
 def scores_of(X, coef, intercept):
     """Return the scores of samples by fitted coefficients, of shape (1, n_features).
 
-    They are float64, or features far from the origin would lose digits.
+    Scores are float64, because features far from the origin would lose digits in float32.
     """
     return X @ coef[0].astype(np.float64) + intercept[0]
 
@@ -96,7 +98,8 @@ def best_threshold(scores, positive, sample_weight):
     order = np.argsort(-scores, kind="stable")
     ranked = scores[order]
     signed = np.where(positive, -sample_weight, sample_weight)[order]
-    error = np.append(0.0, np.cumsum(signed))  # minus the error of predicting no positives
+    # Errors are relative to the error of predicting no positives.
+    error = np.append(0.0, np.cumsum(signed))
     splits_tie = np.append(ranked[1:] == ranked[:-1], False)
     error[1:][splits_tie] = np.inf
     n_above = int(np.argmin(error))
@@ -107,7 +110,8 @@ def best_threshold(scores, positive, sample_weight):
     return (ranked[n_above - 1] + ranked[n_above]) / 2
 
 
-LARGEST_GRADE = 1000  # 2**grade is summed in float64
+# Gains of 2**grade are summed in float64.
+LARGEST_GRADE = 1000
 _DROPPED_GROUPS = (
     "fit saw {} queries, but score got no groups and ranks all samples as one query. Pass "
     "groups (all equal if this is one query). A Pipeline or a search hands them on only "
@@ -116,58 +120,102 @@ _DROPPED_GROUPS = (
 )
 
 
+class Targets(NamedTuple):
+    """Two classes, and what samples have of them."""
+
+    classes: np.ndarray  # (2,), the negative and the positive class
+    class_index: np.ndarray  # (n_samples,), int, 0 or 1
+    grades: np.ndarray | None  # (n_samples,), int, None without grades
+
+
 def read_targets(y, loss, groups):
-    """Return the two classes, the number of the class of each sample, and the grades.
+    """Read classes or grades of relevance.
 
     Whole numbers are grades if there are queries (`groups`); without queries they are more
     likely classes without an order. If there are more than two grades, the upper class is
     that of the relevant samples. Relevant are grades above 0, and for NDCG, which may lack
-    grade 0, grades above the lowest one. Without grades the third value is None.
+    grade 0, grades above the lowest one.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_samples,)
+        Labels or grades.
+
+    loss : {"AP", "nDCG", "zero_one"}
+
+    groups : ndarray of shape (n_samples,) or None
+        Query of each sample.
+
+    Returns
+    -------
+    targets : Targets
     """
-    grades, above, kind = None, y, type_of_target(y, input_name="y")
-    are_several_numbers = kind == "multiclass" and y.dtype.kind in "iuf"
-    if groups is not None and are_several_numbers:
-        grades, kind = _check_grades(y), "binary"
-        lowest = grades.min() if loss == "nDCG" else 0
-        if grades.min() > lowest:
-            raise ValueError(
-                f"y must have samples of grade 0 for loss={loss!r}, for which all above 0 "
-                f"is relevant. Binarize y, as by fit(X, y >= {np.unique(y)[1]})."
-            )
-        above = grades > lowest
-    elif groups is not None and kind == "binary" and y.dtype.kind in "iuf":
-        # They can be grades if the lower one is 0: the NDCG is that of two classes then. A
-        # set for training may lack the rarer grades that a test set has.
-        low, high = y.min(), y.max()
-        are_grades = low % 1 == 0 and high <= LARGEST_GRADE
-        if low == 0 and are_grades:
-            grades = _check_grades(y)
-        elif 0 < low < high and are_grades and loss != "zero_one":
-            warn_caller(
-                f"y has the numbers {low} and {high}, which are taken for two classes, of "
-                f"which {high} is relevant. Pass y == {high} to say so. Grades of "
-                "relevance need samples of grade 0, which are not relevant."
-            )
-    check_classification_targets(above)
-    if kind != "binary":
-        remedy = "Wrap the classifier in sklearn.multiclass.OneVsRestClassifier."
-        if loss != "zero_one" and are_several_numbers:
-            remedy = (
-                "If y are grades of relevance, pass groups, all equal if this is one "
-                f"query, or binarize them, as by fit(X, y >= {np.unique(y)[1]}). For "
-                "classes without an order wrap the classifier in "
-                "sklearn.multiclass.OneVsRestClassifier."
-            )
-        raise ValueError(
-            f"Only binary classification is supported. The type of the target is {kind}. "
-            + remedy
-        )
-    classes, target = np.unique(above, return_inverse=True)
+    kind = type_of_target(y, input_name="y")
+    are_numbers = y.dtype.kind in "iuf"
+    is_graded = groups is not None and are_numbers and kind == "multiclass"
+    grades = None
+    labels = y
+    if is_graded:
+        grades = _check_grades(y)
+        labels = _are_relevant(grades, y, loss)
+    elif groups is not None and are_numbers and kind == "binary":
+        grades = _grades_of_two_numbers(y, loss)
+    check_classification_targets(labels)
+    if not is_graded and kind != "binary":
+        are_perhaps_grades = kind == "multiclass" and are_numbers and loss != "zero_one"
+        _refuse_kind(y, kind, are_perhaps_grades)
+    classes, class_index = np.unique(labels, return_inverse=True)
     if len(classes) < 2:
         raise ValueError(
             f"y must have samples of 2 classes to rank, got only one class, {classes[0]!r}."
         )
-    return classes, target, grades
+    return Targets(classes, class_index, grades)
+
+
+def _are_relevant(grades, y, loss):
+    """Whether samples are relevant, by more than two grades; `y` has them as given."""
+    lowest = grades.min() if loss == "nDCG" else 0
+    if grades.min() > lowest:
+        raise ValueError(
+            f"y must have samples of grade 0 for loss={loss!r}, for which all above 0 "
+            f"is relevant. Binarize y, as by fit(X, y >= {np.unique(y)[1]})."
+        )
+    return grades > lowest
+
+
+def _grades_of_two_numbers(y, loss):
+    """Grades of two numbers of samples in queries, or None if they are classes.
+
+    They can be grades if the lower one is 0: the NDCG is that of two classes then. A set
+    for training may lack the rarer grades that a test set has.
+    """
+    low, high = y.min(), y.max()
+    may_be_grades = low % 1 == 0 and high <= LARGEST_GRADE
+    if low == 0 and may_be_grades:
+        return _check_grades(y)
+    if 0 < low < high and may_be_grades and loss != "zero_one":
+        warn_caller(
+            f"y has the numbers {low} and {high}, which are taken for two classes, of "
+            f"which {high} is relevant. Pass y == {high} to say so. Grades of "
+            "relevance need samples of grade 0, which are not relevant."
+        )
+    return None
+
+
+def _refuse_kind(y, kind, are_perhaps_grades):
+    """Raise ValueError for targets that are not of two classes."""
+    remedy = "Wrap the classifier in sklearn.multiclass.OneVsRestClassifier."
+    if are_perhaps_grades:
+        remedy = (
+            "If y are grades of relevance, pass groups, all equal if this is one "
+            f"query, or binarize them, as by fit(X, y >= {np.unique(y)[1]}). For "
+            "classes without an order wrap the classifier in "
+            "sklearn.multiclass.OneVsRestClassifier."
+        )
+    raise ValueError(
+        f"Only binary classification is supported. The type of the target is {kind}. "
+        + remedy
+    )
 
 
 def _check_grades(y):
@@ -184,6 +232,35 @@ def _check_grades(y):
 
 
 _FLOATS = (np.float64, np.float32)
+
+
+class TrainingSet(NamedTuple):
+    """Checked data of a fit, and what is made of them."""
+
+    X: np.ndarray | sp.csr_matrix  # (n_samples, n_features)
+    y: np.ndarray  # (n_samples,), as `fit` got it
+    loss: str  # "AP", "nDCG" or "zero_one"
+    targets: Targets
+    query: np.ndarray  # (n_samples,), int, number of the query of each sample
+    sample_weight: np.ndarray  # (n_samples,), weight of the class of each sample
+
+    @property
+    def positive(self):
+        """Whether each sample is of the positive class."""
+        return self.targets.class_index == 1
+
+    @property
+    def ranks(self):
+        """Whether the loss is one of rankings."""
+        return self.loss != "zero_one"
+
+    def make_risk(self):
+        """Return the risk that is minimized, a function of the scores."""
+        if not self.ranks:
+            return HingeRisk(self.positive, self.sample_weight)
+        if self.targets.grades is not None and self.loss == "nDCG":
+            return GradedRisk(self.targets.grades, self.query)
+        return RankingRisk(self.positive, self.query, self.loss)
 
 
 @parameters
@@ -377,10 +454,46 @@ class RankingSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         UserWarning
             If two numbers like 1 and 2, within `groups`, might be meant as grades.
         """
-        names = "X", "y", "groups"
-        refuse_unlike_labels(X, y, names[:2])
-        refuse_unlike_labels(X, groups, names[::2])
-        X, y, groups = map(as_numpy, (X, y, groups), names)
+        data, seen = self._read(X, y, groups)
+        has_constant = self.fit_intercept and not data.ranks
+        features = FeatureMatrix(data.X, has_constant, data.ranks)
+        risk = data.make_risk()
+        key, tangents = self._tangents_to_start_from(data, features.n_weights)
+        fitted = partial(self._fitted_attributes, data, seen)
+        progress = Progress(self, data.X, data.y, self.max_iter, "iteration", fitted=fitted)
+        solution = minimize(
+            features,
+            risk,
+            self.C * len(data.y),
+            tangents,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            line_search=self.solver == "bundle",
+            progress=progress,
+        )
+        # A filter may turn the warning into an error, after which nothing is replaced.
+        if solution.gap > self.tol and not progress.is_over:
+            warn_caller(
+                f"The duality gap is still {solution.gap:.2g} of the objective after "
+                f"{self.max_iter} iterations. Increase max_iter or tol, or scale the "
+                "features.",
+                ConvergenceWarning,
+            )
+        # Tangents that an interrupt has found half added are not kept.
+        kept_tangents = {}
+        if self.warm_start and not progress.is_over:
+            kept_tangents = {key: tangents}
+        return replace_fitted(
+            self, progress.finish(solution) | {"_tangents": kept_tangents}
+        )
+
+    def _read(self, X, y, groups):
+        """Check the data of a fit; return them and what was seen of the features."""
+        refuse_unlike_labels(X, y, ("X", "y"))
+        refuse_unlike_labels(X, groups, ("X", "groups"))
+        X = as_numpy(X, "X")
+        y = as_numpy(y, "y")
+        groups = as_numpy(groups, "groups")
         refuse_missing(y)
         shape = getattr(y, "shape", ())
         if len(shape) == 2 and shape[0] == 1 < shape[1]:
@@ -390,66 +503,62 @@ class RankingSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             )
         loss = measure_name(self.loss, "loss", ("zero_one",))
         (X, y), seen = validate_aside(self, X, y=y, accept_sparse="csr", dtype=_FLOATS)
-        classes, target, grades = read_targets(y, loss, groups)
-        positive = target == 1
+        targets = read_targets(y, loss, groups)
         query = np.zeros(X.shape[0], dtype=np.intp)
         if groups is not None:
             groups = check_groups(groups, len(query))
             check_consistent_length(X, groups)
             query = np.unique(groups, return_inverse=True)[1]
-        weight = compute_sample_weight(self.class_weight, classes[target])
-        ranks = loss != "zero_one"
-        features = FeatureMatrix(X, not ranks and self.fit_intercept, ranks)
-        if not ranks:
-            risk = HingeRisk(positive, weight)
-        elif grades is not None and loss == "nDCG":
-            risk = GradedRisk(grades, query)
-        else:
-            risk = RankingRisk(positive, query, loss)
+        labels = targets.classes[targets.class_index]
+        data = TrainingSet(
+            X=X,
+            y=y,
+            loss=loss,
+            targets=targets,
+            query=query,
+            sample_weight=compute_sample_weight(self.class_weight, labels),
+        )
+        return data, seen
 
-        # Tangents to start from are a copy of the last fit's, if its risk was the same
-        key, tangents = None, Bundle(features.n_weights)
-        if self.warm_start:
-            data = loss, self.fit_intercept, X, positive, grades, query, weight
-            # SHA-1 takes less than half the time of joblib's default, MD5.
-            key = joblib.hash(data, hash_name="sha1")
-            tangents = copy(getattr(self, "_tangents", {}).get(key, tangents))
+    def _tangents_to_start_from(self, data, n_weights):
+        """Return a key of the risk, and a copy of the last fit's tangents if it has it."""
+        tangents = Bundle(n_weights)
+        if not self.warm_start:
+            return None, tangents
+        contents = (
+            data.loss,
+            self.fit_intercept,
+            data.X,
+            data.positive,
+            data.targets.grades,
+            data.query,
+            data.sample_weight,
+        )
+        # SHA-1 takes less than half the time of joblib's default, MD5.
+        key = joblib.hash(contents, hash_name="sha1")
+        return key, copy(getattr(self, "_tangents", {}).get(key, tangents))
 
-        # Coefficients and intercept; that of a ranking is a threshold
-        def fitted(solution):
-            n_features = X.shape[1]
-            coef = solution.w[None, :n_features].astype(X.dtype)
-            intercept = np.array([solution.w[n_features:].sum()])
-            if ranks and self.fit_intercept:
-                scores = scores_of(X, coef, intercept)
-                intercept = np.array([-best_threshold(scores, positive, weight)])
-            return seen | {
-                "classes_": classes,
-                "grades_": None if grades is None else np.unique(grades),
-                "coef_": coef,
-                "intercept_": intercept,
-                "n_iter_": solution.n_iter,
-                "objective_": solution.objective,
-                "dual_gap_": solution.gap,
-                "n_queries_": int(query.max()) + 1,
-                "_tangents": {},
-            }
-
-        progress = Progress(self, X, y, self.max_iter, "iteration", fitted=fitted)
-        how = {"tol": self.tol, "max_iter": self.max_iter, "progress": progress}
-        how["line_search"] = self.solver == "bundle"
-        solution = minimize(features, risk, self.C * len(y), tangents, **how)
-        # First, for it may be made an error
-        if solution.gap > self.tol and not progress.is_over:
-            warn_caller(
-                f"The duality gap is still {solution.gap:.2g} of the objective after "
-                f"{self.max_iter} iterations. Increase max_iter or tol, or scale the "
-                "features.",
-                ConvergenceWarning,
-            )
-        # Tangents that an interrupt has found half added are not kept
-        kept = {key: tangents} if self.warm_start and not progress.is_over else {}
-        return replace_fitted(self, progress.finish(solution) | {"_tangents": kept})
+    def _fitted_attributes(self, data, seen, solution):
+        """Attributes of the classifier for a solution; the intercept may be a threshold."""
+        n_features = data.X.shape[1]
+        grades = data.targets.grades
+        coef = solution.w[None, :n_features].astype(data.X.dtype)
+        intercept = np.array([solution.w[n_features:].sum()])
+        if data.ranks and self.fit_intercept:
+            scores = scores_of(data.X, coef, intercept)
+            threshold = best_threshold(scores, data.positive, data.sample_weight)
+            intercept = np.array([-threshold])
+        return seen | {
+            "classes_": data.targets.classes,
+            "grades_": None if grades is None else np.unique(grades),
+            "coef_": coef,
+            "intercept_": intercept,
+            "n_iter_": solution.n_iter,
+            "objective_": solution.objective,
+            "dual_gap_": solution.gap,
+            "n_queries_": int(data.query.max()) + 1,
+            "_tangents": {},
+        }
 
     def decision_function(self, X: Rows) -> Floats:
         """Score samples.
@@ -464,10 +573,11 @@ class RankingSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         scores : ndarray of shape (n_samples,)
             Higher is ranked first; above 0 is predicted to be of the positive class.
         """
-        now = held(self)  # one fit, whatever other threads do
-        check_is_fitted(now)
-        X = validate_seen(now, as_numpy(X, "X"), accept_sparse="csr", dtype=_FLOATS)
-        return scores_of(X, now.coef_, now.intercept_)
+        # Another thread may fit meanwhile, and all attributes are to be of one fit.
+        fitted = held(self)
+        check_is_fitted(fitted)
+        X = validate_seen(fitted, as_numpy(X, "X"), accept_sparse="csr", dtype=_FLOATS)
+        return scores_of(X, fitted.coef_, fitted.intercept_)
 
     def predict(self, X: Rows) -> Array:
         """Predict classes.
@@ -482,9 +592,9 @@ class RankingSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         y : ndarray of shape (n_samples,)
             Class labels.
         """
-        now = held(self)
-        is_positive = now.decision_function(X) > 0
-        return now.classes_[is_positive.astype(int)]
+        fitted = held(self)
+        is_positive = fitted.decision_function(X) > 0
+        return fitted.classes_[is_positive.astype(int)]
 
     def score(
         self, X: Rows, y: ArrayLike, sample_weight: Column = None, *, groups: Column = None
@@ -526,32 +636,23 @@ class RankingSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             `groups`: perhaps a Pipeline has dropped them.
         """
         scores = self.decision_function(X)
-        names = "y", "groups", "sample_weight"
         refuse_unlike_labels(X, y, ("X", "y"))
         refuse_unlike_labels(X, groups, ("X", "groups"))
-        y, groups, sample_weight = map(as_numpy, (y, groups, sample_weight), names)
+        y = as_numpy(y, "y")
+        groups = as_numpy(groups, "groups")
+        sample_weight = as_numpy(sample_weight, "sample_weight")
         loss = measure_name(self.loss, "loss", ("zero_one",))
         if loss == "zero_one":
-            label = y
+            labels = y
             if self.grades_ is not None:
-                label = self.classes_[(_check_grades(y) > 0).astype(int)]
-            return accuracy_score(label, self.predict(X), sample_weight=sample_weight)
+                labels = self.classes_[(_check_grades(y) > 0).astype(int)]
+            return accuracy_score(labels, self.predict(X), sample_weight=sample_weight)
         if sample_weight is not None:
             raise ValueError(
                 f"sample_weight must be None for loss={self.loss!r}: AP and NDCG have no "
                 "weights of samples."
             )
-        if self.grades_ is not None:
-            relevance = _check_grades(y)
-        else:
-            y = column_or_1d(y)
-            relevance = (y == self.classes_[1]).astype(int)
-            strange = y[(relevance == 0) & (y != self.classes_[0])].tolist()
-            if strange:
-                raise ValueError(
-                    f"y has the label {strange[0]!r}, but fit saw {self.classes_}. "
-                    "Binarize grades of relevance as for fit."
-                )
+        relevance = self._relevance(y)
         check_consistent_length(relevance, scores)
         metric = parse_measure(loss).score
         if groups is not None:
@@ -559,6 +660,20 @@ class RankingSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         if self.n_queries_ > 1:
             warn_caller(_DROPPED_GROUPS.format(self.n_queries_))
         return metric([relevance], [scores])
+
+    def _relevance(self, y):
+        """Grades of relevance, or 1 for the positive class and 0 for the other one."""
+        if self.grades_ is not None:
+            return _check_grades(y)
+        y = column_or_1d(y)
+        relevance = (y == self.classes_[1]).astype(int)
+        unseen = y[(relevance == 0) & (y != self.classes_[0])].tolist()
+        if unseen:
+            raise ValueError(
+                f"y has the label {unseen[0]!r}, but fit saw {self.classes_}. "
+                "Binarize grades of relevance as for fit."
+            )
+        return relevance
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

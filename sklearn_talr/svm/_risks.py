@@ -23,7 +23,7 @@ the same sum of hinges is a convex bound of 1 - NDCG. For two grades it is the h
 
 import numpy as np
 
-from ._inference import most_violating
+from ._inference import QueryScores, most_violating
 
 
 class RankingRisk:
@@ -54,21 +54,22 @@ class RankingRisk:
 
     def __init__(self, positive, query, loss, query_weight=None):
         n_queries = query.max(initial=-1) + 1
-        kinds = positive, ~positive
-        counts = [np.bincount(query[kind], minlength=n_queries) for kind in kinds]
-        ranked = (counts[0] > 0) & (counts[1] > 0)
-        if not ranked.any():
+        n_positive = np.bincount(query[positive], minlength=n_queries)
+        n_negative = np.bincount(query[~positive], minlength=n_queries)
+        is_ranked = (n_positive > 0) & (n_negative > 0)
+        if not is_ranked.any():
             raise ValueError(
                 "groups leave nothing to rank: no group has both a positive and a negative "
                 "sample."
             )
-        self.n_positive, self.n_negative = (count[ranked] for count in counts)
-        # Rows of either kind, query by query
-        chosen = [np.flatnonzero(kind & ranked[query]) for kind in kinds]
-        self._rows = [rows[np.argsort(query[rows], kind="stable")] for rows in chosen]
+        self.n_positive = n_positive[is_ranked]
+        self.n_negative = n_negative[is_ranked]
+        self._positive_rows = _rows_by_query(positive & is_ranked[query], query)
+        self._negative_rows = _rows_by_query(~positive & is_ranked[query], query)
         self._loss = loss
-        mean = np.full(n_queries, 1 / ranked.sum())
-        self._query_weight = (mean if query_weight is None else query_weight)[ranked]
+        if query_weight is None:
+            query_weight = np.full(n_queries, 1 / is_ranked.sum())
+        self._query_weight = query_weight[is_ranked]
 
     def linear(self, scores):
         """Return the linear function of the scores that equals the risk near these.
@@ -83,19 +84,36 @@ class RankingRisk:
             violating ranking of a query, R* has all its positives first, and F is the score
             of a ranking.
         """
-        samples = [scores[rows] for rows in self._rows]
-        counts = self.n_positive, self.n_negative
-        before, n_before, losses = most_violating(*samples, *counts, self._loss)
-        swap = 2 / (self.n_positive * self.n_negative)  # weight of a pair in F
-        passed = -n_before, np.repeat(self.n_positive, self.n_negative) - before
+        n_positive = self.n_positive
+        n_negative = self.n_negative
+        query_scores = QueryScores(
+            positive=scores[self._positive_rows],
+            negative=scores[self._negative_rows],
+            n_positive=n_positive,
+            n_negative=n_negative,
+        )
+        rankings = most_violating(query_scores, self._loss)
+        pair_weight = 2 / (n_positive * n_negative)  # weight of a pair in F
+        # A pair whose order is not that of R* changes F by its weight.
+        by_positive = -rankings.n_before * np.repeat(pair_weight, n_positive)
+        by_positive *= np.repeat(self._query_weight, n_positive)
+        n_passed = np.repeat(n_positive, n_negative) - rankings.before
+        by_negative = n_passed * np.repeat(pair_weight, n_negative)
+        by_negative *= np.repeat(self._query_weight, n_negative)
         weights = np.zeros(len(scores))
-        for rows, n, n_passed in zip(self._rows, counts, passed):
-            weights[rows] = n_passed * np.repeat(swap, n) * np.repeat(self._query_weight, n)
-        return self._query_weight @ losses, weights
+        weights[self._positive_rows] = by_positive
+        weights[self._negative_rows] = by_negative
+        return self._query_weight @ rankings.losses, weights
 
     def __call__(self, scores):
         constant, weights = self.linear(scores)
         return constant + weights @ scores, weights
+
+
+def _rows_by_query(is_chosen, query):
+    """Rows of the samples that are chosen, query after query."""
+    rows = np.flatnonzero(is_chosen)
+    return rows[np.argsort(query[rows], kind="stable")]
 
 
 class HingeRisk:
@@ -142,25 +160,28 @@ class GradedRisk:
 
     def __init__(self, grades, query):
         levels = np.unique(grades[grades > 0])
+        n_levels = len(levels)
         n_queries = query.max(initial=-1) + 1
-        self._row = np.tile(np.arange(len(grades)), len(levels))
+        self._n_samples = len(grades)
+        # Every level has all samples, and ranks each query: a part of it.
+        self._row = np.tile(np.arange(len(grades)), n_levels)
         relevant = (grades >= levels[:, None]).ravel()
-        part = (query + n_queries * np.arange(len(levels))[:, None]).ravel()
-
-        # Weight of each level of each query in the mean over queries, level by level
-        n_parts = n_queries * len(levels)
+        part = (query + n_queries * np.arange(n_levels)[:, None]).ravel()
+        n_parts = n_queries * n_levels
         n_samples = np.bincount(part, minlength=n_parts)
         n_relevant = np.bincount(part[relevant], minlength=n_parts)
+
+        # The shares of the levels in the mean over queries, level by level
         discounts = 1 / np.log2(np.arange(2.0, n_relevant.max() + 2))
-        ideal = np.append(0.0, np.cumsum(discounts))[n_relevant].reshape(len(levels), -1)
-        # divided by the largest gain, which might overflow
+        ideal = np.append(0.0, np.cumsum(discounts))[n_relevant].reshape(n_levels, -1)
+        # Gains are divided by the largest one, which might overflow.
         steps = np.diff(np.exp2((np.append(0, levels) - levels[-1]).astype(float)))
         share = steps[:, None] * ideal
         share /= np.maximum(share.sum(axis=0), np.finfo(float).tiny)
-        ranked = ((n_relevant > 0) & (n_relevant < n_samples)).reshape(len(levels), -1)
-        share = (share / max(1, ranked.any(axis=0).sum())).ravel()
+        is_ranked = (n_relevant > 0) & (n_relevant < n_samples)
+        n_ranked = is_ranked.reshape(n_levels, -1).any(axis=0).sum()
+        share = (share / max(1, n_ranked)).ravel()
         self._risk = RankingRisk(relevant, part, "nDCG", query_weight=share)
-        self._n_samples = len(grades)
 
     def __call__(self, scores):
         """Return the risk and its subgradient, one weight for each score."""

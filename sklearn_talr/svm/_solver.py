@@ -12,8 +12,8 @@ x_i         dual variable of a cut, at least 0; their sum is `total`
 
 Replace R by the highest of the cuts. Then the minimum of |w|^2/2 + total R(w) can only
 become less, and it is at least b.x - |sum_i x_i a_i|^2 / 2 for any x (Joachims, Finley and
-Yu, Machine Learning 2009). So each step has a lower bound of the optimum, and knows how far
-from it the objective is at most.
+Yu, Machine Learning 2009). So each step has a lower bound of the optimum, and with it a
+bound of how far the objective is from the optimum.
 """
 
 from itertools import compress
@@ -23,10 +23,31 @@ import numpy as np
 
 from .._threads import one_thread
 
-_FLAT = 1e-16  # least curvature, relative to the linear terms: too small to change a digit
-_RIDGE = 1e-11  # added to the unit diagonal, because cuts may be linearly dependent
-_TOLERANCE = 1e-10  # relative to the objective
+# The least curvature, relative to the linear terms, is too small to change a digit.
+_LEAST_CURVATURE = 1e-16
+# A ridge is added to the unit diagonal, because cuts may be linearly dependent.
+_RIDGE = 1e-11
+# A variable enters if it promises more than this part of the objective.
+_TOLERANCE = 1e-10
+# Rounding may lead in circles, which end after so many rounds.
 _ROUNDS_PER_VARIABLE = 2
+
+
+class SimplexProgram(NamedTuple):
+    """The minimum of 1/2 z' gram z - linear' z over z >= 0, share' z = total, is sought."""
+
+    gram: np.ndarray  # (n, n), whose diagonal is at most about 1
+    linear: np.ndarray  # (n,)
+    share: np.ndarray  # (n,), greater than 0
+    total: float
+
+
+class SupportMinimum(NamedTuple):
+    """Minimum of a program over the variables of a support; all others are 0."""
+
+    support: np.ndarray  # (n_support,), int, variables that may differ from 0
+    z: np.ndarray  # (n_support,), their values
+    multiplier: float  # Lagrange multiplier of the constraint
 
 
 def minimize_on_simplex(gram, linear, total, start):
@@ -54,65 +75,93 @@ def minimize_on_simplex(gram, linear, total, start):
     x : ndarray of shape (n,)
         Feasible point that is optimal up to rounding.
     """
-    norms = np.sqrt(np.maximum(gram.diagonal(), _FLAT * np.abs(linear).max()))
+    norms = np.sqrt(np.maximum(gram.diagonal(), _LEAST_CURVATURE * np.abs(linear).max()))
     scale = np.divide(1, norms, out=np.ones_like(norms), where=norms > 0)
-    unit = gram * scale * scale[:, None]  # in z = x / scale, for accuracy
+    # The variables are z = x / scale, for accuracy.
+    unit = gram * scale * scale[:, None]
     unit[np.diag_indices_from(unit)] += _RIDGE
     most = scale.max()
-    z = _descend(unit, linear * scale, scale / most, total / most, start / scale)
-    x = z * scale
+    program = SimplexProgram(unit, linear * scale, scale / most, total / most)
+    x = _descend(program, start / scale) * scale
     return x * (total / x.sum())
 
 
-def _descend(gram, linear, share, total, z):
-    """Minimize 1/2 z' gram z - linear' z over z >= 0, share' z = total.
+def _descend(program, z):
+    """Solve a program, from a feasible point.
 
-    The diagonal of `gram` is at most about 1. A variable enters the support even if that
-    lowers the value by no more than rounding, because later variables may need it.
+    A variable enters the support even if that lowers the value by no more than rounding,
+    because later variables may need it.
     """
-    support, best, lowest = np.flatnonzero(z), z, np.inf
-    for _ in range(_ROUNDS_PER_VARIABLE * len(linear)):  # rounding may lead in circles
-        support, solution, multiplier = _minimize_on(
-            gram, linear, share, total, support, z[support]
-        )
-        product = gram[:, support] @ solution
-        value = solution @ (product[support] / 2 - linear[support])
-        if value >= lowest + np.finfo(float).eps * np.abs(solution).sum() ** 2:
+    linear = program.linear
+    support = np.flatnonzero(z)
+    best = z
+    lowest = np.inf
+    for _ in range(_ROUNDS_PER_VARIABLE * len(linear)):
+        minimum = _minimize_on_support(program, support, z[support])
+        support = minimum.support
+        product = program.gram[:, support] @ minimum.z
+        value = minimum.z @ (product[support] / 2 - linear[support])
+        if value >= lowest + np.finfo(float).eps * np.abs(minimum.z).sum() ** 2:
             return best
-        lowest, best = min(lowest, value), np.zeros_like(linear)
-        best[support] = solution
-        slope = (product - linear) / share - multiplier
-        slope[support] = 0  # as it is but for rounding: none of these may enter again
+        lowest = min(lowest, value)
+        best = np.zeros_like(linear)
+        best[support] = minimum.z
+        slope = (product - linear) / program.share - minimum.multiplier
+        # These slopes are 0 but for rounding, and none of the variables may enter again.
+        slope[support] = 0
         entering = slope.argmin()
-        if slope[entering] * total >= -_TOLERANCE * abs(value):
+        if slope[entering] * program.total >= -_TOLERANCE * abs(value):
             return best
-        support, z = np.append(support, entering), best
+        support = np.append(support, entering)
+        z = best
     return best
 
 
-def _minimize_on(gram, linear, share, total, support, current):
-    """Minimize on the support, and remove from it what would become negative."""
+def _minimize_on_support(program, support, current):
+    """Minimize on a support, and remove from it the variables that would become negative.
+
+    Parameters
+    ----------
+    program : SimplexProgram
+
+    support : ndarray of shape (n_support,) of int
+        Variables that may differ from 0.
+
+    current : ndarray of shape (n_support,)
+        Values of these variables to start from, feasible.
+    """
     while True:
         # The minimum without bounds on signs, and the multiplier of the constraint
         n = len(support)
+        share = program.share[support]
         system = np.zeros((n + 1, n + 1))
-        system[:n, :n] = gram[np.ix_(support, support)]
-        system[:n, n] = system[n, :n] = share[support]
-        solution = np.linalg.solve(system, np.append(linear[support], total))
-        solution, multiplier = solution[:n], -solution[n]
-        shrinking = np.flatnonzero(solution < 0)
+        system[:n, :n] = program.gram[np.ix_(support, support)]
+        system[:n, n] = share
+        system[n, :n] = share
+        right_side = np.append(program.linear[support], program.total)
+        solution = np.linalg.solve(system, right_side)
+        z = solution[:n]
+        shrinking = np.flatnonzero(z < 0)
         if not len(shrinking):
-            return support, solution, multiplier
-        ratio = current[shrinking] / (current[shrinking] - solution[shrinking])
-        current = current + ratio.min() * (solution - current)
+            return SupportMinimum(support, z, -solution[n])
+        ratio = current[shrinking] / (current[shrinking] - z[shrinking])
+        current = current + ratio.min() * (z - current)
         current[shrinking[ratio.argmin()]] = 0
-        kept = current > 0
-        support, current = support[kept], current[kept]
+        is_positive = current > 0
+        support = support[is_positive]
+        current = current[is_positive]
 
 
-_MAX_IDLE = 50  # steps after which a cut that bounds nothing is dropped
-_CUT_AT = 0.1  # share of the way from the best point to the minimum of the bound
-_MAX_TRIALS = 12  # of one search along a line
+# A cut is dropped if it has bounded nothing in so many steps.
+_MAX_IDLE_STEPS = 50
+# Cuts are made at this share of the way from the best point to the minimum of the bound.
+_CUT_SHARE = 0.1
+# One search along a line tries at most so many points.
+_MAX_TRIALS = 12
+# A search ends if a point can be better by this part of the gap at most.
+_NEGLIGIBLE_GAIN = 0.1
+# Trials keep this share of an interval away from its ends.
+_MARGIN = 0.05
 
 
 class Bundle:
@@ -123,30 +172,34 @@ class Bundle:
     """
 
     def __init__(self, n_weights):
-        self._slopes = [np.zeros(n_weights)]  # the first cut says that no risk is below 0
-        self._offsets, self._dual, self._idle = np.zeros((3, 1))
+        # The first cut says that no risk is below 0.
+        self._slopes = [np.zeros(n_weights)]
+        self._offsets = np.zeros(1)
+        self._dual = np.ones(1)  # dual variables, divided by total
+        self._n_idle = np.zeros(1)  # steps since a cut has bounded anything
         self._gram = np.zeros((1, 1))
-        self._dual[0] = 1.0  # divided by total
-        self.best = np.zeros(n_weights)  # the w with the least objective known
+        self.best = np.zeros(n_weights)  # w of the least objective so far
 
     def add(self, slope, offset):
-        """Add a cut, and drop those that have long been idle."""
-        kept = self._idle < _MAX_IDLE
-        kept[0] = True
-        # A list, to copy no long arrays
-        self._slopes = [*compress(self._slopes, kept), slope]
-        border = np.array([other @ slope for other in self._slopes])
-        self._gram = np.pad(self._gram[np.ix_(kept, kept)], (0, 1))
-        self._gram[-1] = self._gram[:, -1] = border
-        self._offsets = np.append(self._offsets[kept], offset)
-        self._dual = np.append(self._dual[kept], 0.0)
-        self._idle = np.append(self._idle[kept], 0.0)
+        """Add a cut, and drop the cuts that have long been idle."""
+        stays = self._n_idle < _MAX_IDLE_STEPS
+        stays[0] = True
+        # Slopes stand in a list, so that no long arrays are copied.
+        self._slopes = [*compress(self._slopes, stays), slope]
+        border = np.array([cut_slope @ slope for cut_slope in self._slopes])
+        gram = np.pad(self._gram[np.ix_(stays, stays)], (0, 1))
+        gram[-1] = border
+        gram[:, -1] = border
+        self._gram = gram
+        self._offsets = np.append(self._offsets[stays], offset)
+        self._dual = np.append(self._dual[stays], 0.0)
+        self._n_idle = np.append(self._n_idle[stays], 0.0)
 
     def minimize(self, total):
         """Return the w that minimizes |w|^2/2 + total * bound, and that minimum or less."""
         gram = self._gram * total
         self._dual = minimize_on_simplex(gram, self._offsets, 1.0, start=self._dual)
-        self._idle = np.where(self._dual > 0, 0.0, self._idle + 1)
+        self._n_idle = np.where(self._dual > 0, 0.0, self._n_idle + 1)
         w = np.zeros_like(self.best)
         for i in np.flatnonzero(self._dual):
             w -= (total * self._dual[i]) * self._slopes[i]
@@ -164,12 +217,12 @@ class Point(NamedTuple):
 
 
 class Solution(NamedTuple):
-    """What `minimize` found: w, its objective, a lower bound of the optimum, and steps."""
+    """The best point of a minimization."""
 
     w: np.ndarray
     objective: float
-    bound: float
-    n_iter: int
+    bound: float  # lower bound of the optimum
+    n_iter: int  # number of steps
 
     @property
     def gap(self):
@@ -207,13 +260,13 @@ def minimize(features, risk, total, bundle, *, tol, max_iter, line_search, progr
         steps than to cut at the minimum of the bound.
 
     progress : Progress
-        Told of each step, whose state is the solution so far. It may ask to stop.
+        Is told of each step, with the solution so far as its state, and may ask to stop.
 
     Returns
     -------
     solution : Solution
-        The best point that was found, within `tol` unless `max_iter` was too small,
-        or it was asked to stop, or interrupted.
+        The best point. Its gap is within `tol`, unless `max_iter` was too small, or
+        `progress` asked to stop, or the steps were interrupted.
     """
     best = _point(bundle.best, features.scores(bundle.best), risk, total)
     progress.state = lambda: solution
@@ -224,7 +277,7 @@ def minimize(features, risk, total, bundle, *, tol, max_iter, line_search, progr
             cut = target
             if line_search:
                 best = _search_line(best, target, risk, total, bound)
-                cut = _between(best, target, _CUT_AT, risk, total)
+                cut = _between(best, target, _CUT_SHARE, risk, total)
             elif target.objective < best.objective:
                 best = target
             solution = Solution(best.w, best.objective, bound, n_iter)
@@ -238,54 +291,103 @@ def minimize(features, risk, total, bundle, *, tol, max_iter, line_search, progr
 
 
 def _point(w, scores, risk, total):
+    """The point of these weights, which have these scores."""
     value, sample_weights = risk(scores)
     return Point(w, scores, value, sample_weights, w @ w / 2 + total * value)
 
 
 def _between(start, end, share, risk, total):
+    """The point at this share of the way between two."""
     w = start.w + share * (end.w - start.w)
-    return _point(w, start.scores + share * (end.scores - start.scores), risk, total)
+    scores = start.scores + share * (end.scores - start.scores)
+    return _point(w, scores, risk, total)
+
+
+def _better(point, other):
+    """The point of the lower objective, the first one if they are equal."""
+    return other if other.objective < point.objective else point
+
+
+class NormOnLine(NamedTuple):
+    """|w|^2/2 at the points of a line, by the share of the way from its start."""
+
+    constant: float
+    linear: float
+    square: float
+
+    @classmethod
+    def from_ends(cls, start, end):
+        """The norm between two points."""
+        step = end.w - start.w
+        return cls(start.w @ start.w / 2, start.w @ step, step @ step)
+
+    def value(self, share):
+        """Half the squared norm."""
+        return self.constant + share * (self.linear + share * self.square / 2)
+
+    def slope(self, share):
+        """Its derivative by the share."""
+        return self.linear + share * self.square
+
+
+class TangentOnLine(NamedTuple):
+    """Tangent of total R at a point of a line, by the share of the way from its start."""
+
+    share: float  # place of the point
+    slope: float
+    constant: float
+
+    @classmethod
+    def from_point(cls, point, share, step_of_scores, total):
+        """The tangent at a point whose scores move by so much on the whole way."""
+        slope = total * (point.sample_weights @ step_of_scores)
+        return cls(share, slope, total * point.risk - slope * share)
+
+    def value(self, share):
+        """Value of the tangent."""
+        return self.constant + self.slope * share
 
 
 def _search_line(start, end, risk, total, bound):
     """Return the best of some points tried between two.
 
-    The search ends where no point of the line can be better by more than a tenth of the gap
+    The search ends if no point of the line can be better by more than a tenth of the gap
     between objective and bound. Each trial minimizes the exact quadratic plus the higher of
     the two tangents of the risk at the ends of the interval.
     """
-    step, step_of_scores = end.w - start.w, end.scores - start.scores
-    constant, linear, square = start.w @ start.w / 2, start.w @ step, step @ step
-
-    def slope_of_risk(point):
-        return total * (point.sample_weights @ step_of_scores)
-
-    low, high = (0.0, start), (1.0, end)
-    best = min(start, end, key=lambda point: point.objective)
-    if linear + square + slope_of_risk(end) <= 0:
+    norm = NormOnLine.from_ends(start, end)
+    step_of_scores = end.scores - start.scores
+    best = _better(start, end)
+    high = TangentOnLine.from_point(end, 1.0, step_of_scores, total)
+    if norm.slope(1.0) + high.slope <= 0:
         return best
+    low = TangentOnLine.from_point(start, 0.0, step_of_scores, total)
     for _ in range(_MAX_TRIALS):
-        # The minimum of the quadratic plus the higher of the two tangents: that of the
-        # parabola of a side if it lies on that side, else where the tangents cross
-        (at_low, point_low), (at_high, point_high) = low, high
-        by_low, by_high = slope_of_risk(point_low), slope_of_risk(point_high)
-        constant_low = total * point_low.risk - by_low * at_low
-        constant_high = total * point_high.risk - by_high * at_high
-        bend = by_high - by_low
-        crossing = (constant_low - constant_high) / bend if bend > 0 else at_low
-        by_side = [-(linear + slope) / square for slope in (by_low, by_high)]
-        share = max(min(crossing, by_side[0]), by_side[1])
-        share = min(max(share, at_low), at_high)
-        tangent = max(constant_low + by_low * share, constant_high + by_high * share)
-        lowest = constant + share * (linear + share * square / 2) + tangent
-        if best.objective - lowest <= 0.1 * (best.objective - bound):
+        share = _lowest_share(norm, low, high)
+        lowest = norm.value(share) + max(low.value(share), high.value(share))
+        if best.objective - lowest <= _NEGLIGIBLE_GAIN * (best.objective - bound):
             break
-        margin = 0.05 * (at_high - at_low)
-        share = min(max(share, at_low + margin), at_high - margin)
+        margin = _MARGIN * (high.share - low.share)
+        share = min(max(share, low.share + margin), high.share - margin)
         trial = _between(start, end, share, risk, total)
-        best = min(best, trial, key=lambda point: point.objective)
-        if linear + share * square + slope_of_risk(trial) > 0:
-            high = share, trial
+        best = _better(best, trial)
+        tangent = TangentOnLine.from_point(trial, share, step_of_scores, total)
+        if norm.slope(share) + tangent.slope > 0:
+            high = tangent
         else:
-            low = share, trial
+            low = tangent
     return best
+
+
+def _lowest_share(norm, low, high):
+    """Where the norm plus the higher of two tangents is least, between their points.
+
+    It is the minimum of the parabola of a side if that lies on this side, and else where
+    the tangents cross.
+    """
+    bend = high.slope - low.slope
+    crossing = (low.constant - high.constant) / bend if bend > 0 else low.share
+    lowest_of_low = -(norm.linear + low.slope) / norm.square
+    lowest_of_high = -(norm.linear + high.slope) / norm.square
+    share = max(min(crossing, lowest_of_low), lowest_of_high)
+    return min(max(share, low.share), high.share)

@@ -65,16 +65,18 @@ def test_no_other_weight_is_better(loss):
         assert objectives[0] <= min(objectives[1:]) + 1e-4
 
 
-def test_wanted_is_minus_a_slope_of_the_risk():
+def test_weights_of_agreement_are_minus_a_slope_of_the_risk():
     for seed in range(3):
         svm, codes, rng = draw(seed)
         svm.fit(codes)
         scores = svm.weight * (codes[:3] @ codes.T) / 2
         for _ in range(20):
             others = scores + rng.standard_normal((3, 5))
-            bound = 20 * svm.risk(scores) - np.sum(svm.wanted() * (others - scores))
+            bound = 20 * svm.risk(scores) - np.sum(
+                svm.agreement_weights() * (others - scores)
+            )
             assert 20 * svm.risk(others) >= bound - 1e-4
-        assert np.all(svm.wanted()[np.arange(3), np.arange(3)] == 0)
+        assert np.all(svm.agreement_weights()[np.arange(3), np.arange(3)] == 0)
 
 
 def test_gradient_of_agreement():

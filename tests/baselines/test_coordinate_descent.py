@@ -42,7 +42,7 @@ def test_no_other_value_of_a_weight_is_better():
         steps = [0, *between, borders[0] - 1, borders[-1] + 1]
         errors = [error_after(model, similarity, bit, column, step) for step in steps]
         activations, code = model.activations[:, bit], model.codes[:, bit]
-        step = best_step(activations, column, code, model._wanted(bit))
+        step = best_step(activations, column, code, model.target_of(bit))
         error = error_after(model, similarity, bit, column, step)
         assert error == pytest.approx(min(errors))
         if error == errors[0]:

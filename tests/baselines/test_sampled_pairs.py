@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from sklearn_talr import PrecomputedAffinity
 from sklearn_talr.baselines import BREHasher
-from sklearn_talr.baselines._sampled_pairs import in_units, linear_function
+from sklearn_talr.baselines._sampled_pairs import ScaledRows
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((30, 4))
@@ -40,12 +40,12 @@ def test_pairs_that_do_not_count_are_refused():
 
 
 def test_units_and_back():
-    rows, mean, unit = in_units(3 * X + 5)
-    assert np.mean(np.sum(rows**2, axis=1)) == pytest.approx(1)
-    np.testing.assert_allclose(rows.mean(axis=0), 0, atol=1e-12)
+    scaled = ScaledRows.from_rows(3 * X + 5)
+    assert np.mean(np.sum(scaled.rows**2, axis=1)) == pytest.approx(1)
+    np.testing.assert_allclose(scaled.rows.mean(axis=0), 0, atol=1e-12)
     coef, intercept = RNG.standard_normal((4, 2)), np.array([0.5, -1.0])
-    fitted = linear_function(coef, intercept, mean, unit)
+    fitted = scaled.linear_function(coef, intercept)
     np.testing.assert_allclose(
         (3 * X + 5 - fitted["means_"][0]) @ fitted["coefs_"][0] + fitted["intercepts_"][0],
-        rows @ coef + intercept,
+        scaled.rows @ coef + intercept,
     )

@@ -123,7 +123,9 @@ class CenteredGradient:
 
     def parts(self):
         """What `descend_by_inputs` takes."""
-        return self.by_entries, self.mean, self.sums, self.kept
+        from .._loops._soft import EntryGradient
+
+        return EntryGradient(self.by_entries, self.mean, self.sums, self.kept)
 
     def of_units(self, n_units):
         """The dense gradient, of shape (n_units, n_inputs)."""
@@ -463,7 +465,7 @@ class Solver:
 
     def step(self, gradients, rate):
         """Move all parameters; weights shrink apart from the gradient, as by AdamW."""
-        from ..._loops._soft import descend, descend_by_inputs
+        from ..._loops._soft import Descent, descend, descend_by_inputs
 
         of_each = self._parameters, gradients, self._steps, self.moments.values()
         for parameter, gradient, (factor, decay), moments in zip(*of_each, strict=True):
@@ -484,12 +486,13 @@ class Solver:
             size = np.sqrt(square / (1 - _SQUARE_DECAY**n_steps)) + _EPS
             rates = (factor * rate / (1 - _DECAY**n_steps) / size).ravel(order="K")
             number = parameter.dtype.type
-            how = number(1 - _DECAY), number(max(0.0, 1 - decay * rate))
+            factor = number(max(0.0, 1 - decay * rate))
+            descent = Descent(rates, number(1 - _DECAY), factor)
             if is_wide:
-                descend_by_inputs(parameter.T, mean.T, *gradient.parts(), rates, *how)
+                descend_by_inputs(parameter.T, mean.T, gradient.parts(), descent)
             else:  # in the order of memory, which differs where features are wide
                 weights, gradient, mean = (
                     each.ravel(order="K").reshape(-1, width)
                     for each in (parameter, gradient, mean)
                 )
-                descend(weights, gradient, mean, rates, *how)
+                descend(weights, gradient, mean, descent)
