@@ -18,7 +18,7 @@ import scipy.sparse as sp
 
 from .._arrays import refuse_masked
 from .._types import Any, Self, Sequence
-from ..inference._means import refuse_unlike_rows
+from ..inference._resampling import refuse_unlike_rows
 from ._orders import check_order
 from ._text import number_of_queries
 

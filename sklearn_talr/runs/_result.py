@@ -7,10 +7,11 @@ import numpy as np
 
 from .._compat import Interval, independent_random_state, optional, validated
 from .._types import Any, Column, DataFrame, Seed
-from ..inference._means import (
+from ..inference._intervals import expanded_interval
+from ..inference._resampling import (
     RESAMPLING,
     ROUNDING,
-    expanded_interval,
+    Resampling,
     make_strata,
     refuse_unlike_rows,
 )
@@ -165,10 +166,14 @@ class RunEvaluation:
             )
         refuse_unlike_rows(stratify, "stratify", self.queries, "evaluation.queries")
         strata = make_strata(stratify, len(self.queries))
-        samples = confidence_level, n_resamples, independent_random_state(random_state)
-        variance = self.tie_variance if ties else None
-        ends = expanded_interval(self.expected, strata, *samples, tie_variance=variance)
-        return dict(zip(self.measures, zip(*(end.tolist() for end in ends))))
+        seed = independent_random_state(random_state)
+        low, high = expanded_interval(
+            self.expected,
+            Resampling(strata, n_resamples, seed),
+            confidence_level,
+            tie_variance=self.tie_variance if ties else None,
+        )
+        return dict(zip(self.measures, zip(low.tolist(), high.tolist())))
 
     def to_dict(self, *, per_query: bool = False) -> dict[str, Any]:
         """Return means, or values of queries, as nested dicts.

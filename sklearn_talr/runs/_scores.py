@@ -8,7 +8,7 @@ from .._arrays import axis_labels, refuse_masked
 from .._compat import StrOptions, validated
 from .._progress import warn_caller
 from .._types import Any, Column, Literal, Seed
-from ..inference._means import refuse_unlike_rows
+from ..inference._resampling import refuse_unlike_rows
 from ._aggregates import refuse_aggregates
 from ._comparison import OPTIONS, RunComparison, compare_evaluations
 from ._data import QUERY
@@ -156,8 +156,16 @@ def compare_scores(
     evaluations, stratify = evaluations_of_scores(
         scores, missing, groups=groups, stratify=stratify, aggregates=aggregates
     )
-    options = alpha, greater_is_better, stratify, n_resamples, random_state
-    return compare_evaluations(evaluations, test, adjust, *options)
+    return compare_evaluations(
+        evaluations,
+        test=test,
+        adjust=adjust,
+        alpha=alpha,
+        greater_is_better=greater_is_better,
+        stratify=stratify,
+        n_resamples=n_resamples,
+        random_state=random_state,
+    )
 
 
 def evaluations_of_scores(
