@@ -16,14 +16,9 @@ from _store import RESULTS, Store
 from benchmark_sets import folder_of_sets
 from scipy import stats
 
-from sklearn_talr.inference._means import make_strata
-from sklearn_talr.inference._tests import (
-    TESTS,
-    adjust_bh,
-    adjust_holm,
-    max_t,
-    p_values,
-)
+from sklearn_talr.inference._multiple import adjust_bh, adjust_holm, max_t
+from sklearn_talr.inference._paired import TESTS, p_values
+from sklearn_talr.inference._resampling import Resampling, make_strata
 
 TABLES = {
     "TREC-8, AP": "trec_scores/adhoc8_ap.csv",
@@ -71,7 +66,8 @@ def tested(values, random_state, of_two):
     """Yield names of methods and p-values of all pairs, adjusted if there are more."""
     first, second = np.transpose(list(combinations(range(values.shape[1]), 2)))
     differences = values[:, first] - values[:, second]
-    strata, single = make_strata(None, len(values)), {}
+    resampling = Resampling(make_strata(None, len(values)), N_SAMPLES, random_state)
+    single = {}
     scale = np.abs(values).max(axis=0)
     scale = np.maximum(scale[first], scale[second])
     for test in ["t"] if of_two else TESTS:
@@ -79,14 +75,21 @@ def tested(values, random_state, of_two):
             continue  # its least p-value is too large for many pairs
         if values.size > 1000 and test == "wilcoxon":
             continue  # exact distributions of many pairs or rows take hours
-        found, *_ = p_values(test, differences, scale, strata, N_SAMPLES, random_state)
-        single[test] = np.nan_to_num(found, nan=1.0)
+        p_value = p_values(test, differences, scale, resampling).p_value
+        single[test] = np.nan_to_num(p_value, nan=1.0)
     if len(first) == 1:
         yield from single.items()
         return
     if of_two:
-        pairs, samples = (first, second), (strata, N_SAMPLES, random_state)
-        yield "max-t", max_t(values, pairs, [differences], scale, *samples, 0.05)[0][0]
+        p_value, _ = max_t(
+            values,
+            (first, second),
+            [differences],
+            scale=scale,
+            resampling=resampling,
+            alpha=0.05,
+        )
+        yield "max-t", p_value[0]
         yield "t, holm", adjust_holm(single["t"][:, None])[:, 0]
         return
     single["Johnson"] = johnson(differences)

@@ -7,9 +7,10 @@ import sys
 import warnings
 from dataclasses import replace
 from io import BytesIO
+from math import isfinite
 from pathlib import Path
 
-from ..inference._tests import TESTS
+from ..inference._paired import TESTS
 from ._comparison import compare_runs
 from ._evaluate import evaluate_run
 from ._files import read_qrels, read_run
@@ -34,9 +35,13 @@ tests leave instead. Of two runs it has the difference. Tests are of expected va
 all orders of tied documents. A table of scores has a row for each query or task and a
 column for each run, or a row for each score. CSV and LaTeX have a row for each
 measure and pair of runs, JSON all numbers."""
-_OF_RUNS = "measures", "missing_queries", "judged_only", "ignore_identical_ids"
-_OF_TABLES = "missing", "groups", "aggregates"
-_READER_LEFT = 141  # what shells report of a program that SIGPIPE ended
+_HELP_OF_QRELS = (
+    "judgments in TREC's format, .json, .jsonl, .parquet, or a table with a head"
+)
+_OPTIONS_OF_RUNS = "measures", "missing_queries", "judged_only", "ignore_identical_ids"
+_OPTIONS_OF_TABLES = "missing", "groups", "aggregates"
+_DEFAULT_MEASURES = ["AP", "nDCG@10", "RR@10"]
+_EXIT_CODE_OF_SIGPIPE = 141  # Shells report it if a reader has left.
 
 
 def main(argv=None):
@@ -54,40 +59,47 @@ def main(argv=None):
     """
     argv = sys.argv[1:] if argv is None else argv
     compares = argv[:1] == ["compare"]
-    parser = _parser(compares)
-    args = parser.parse_args(argv[1:] if compares else argv)
     if compares:
+        parser = _comparing_parser()
+        args = parser.parse_args(argv[1:])
         _refuse_unused(parser, args)
+    else:
+        args = _evaluating_parser().parse_args(argv)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("always", UserWarning)
-            warnings.showwarning = _tell
+            warnings.showwarning = _print_warning
             text = _text(args, compares)
-        # All that the encoding of the standard output holds, and the rest escaped
-        encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-        text = text.encode(encoding, "backslashreplace").decode(encoding)
-        try:
-            print(text, flush=True)
-        except OSError:  # Python flushes once more at its end, to where it does no harm
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise
+        _print(text)
     except BrokenPipeError:
-        return _READER_LEFT
+        return _EXIT_CODE_OF_SIGPIPE
     except (ImportError, OSError, ValueError) as error:
         print(f"sklearn-talr-runs: {error}", file=sys.stderr)
         return 1
     return 0
 
 
-def _tell(message, *_):
+def _print_warning(message, *_):
     print(f"sklearn-talr-runs: warning: {message}", file=sys.stderr)
+
+
+def _print(text):
+    """Print what the encoding of the standard output holds, and the rest escaped."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    text = text.encode(encoding, "backslashreplace").decode(encoding)
+    try:
+        print(text, flush=True)
+    except OSError:
+        # Python flushes once more at its end; to the null device it does no harm.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise
 
 
 def _refuse_unused(parser, args):
     """Exit with an error for options that nothing would look at."""
     has_table = not args.runs or Path(args.qrels).is_dir()
     kind = "judgments and runs" if has_table else "tables of scores"
-    for name in _OF_RUNS if has_table else _OF_TABLES:
+    for name in _OPTIONS_OF_RUNS if has_table else _OPTIONS_OF_TABLES:
         if getattr(args, name) != parser.get_default(name):
             parser.error(f"--{name.replace('_', '-')} is an option of {kind}.")
 
@@ -96,31 +108,52 @@ def _text(args, compares):
     """What the command prints, after its files were read."""
     is_folder = compares and local_path(args.qrels).is_dir()
     if args.runs and not is_folder:
-        qrels = read_qrels(args.qrels)
-        names = "missing_queries", "judged_only", "ignore_identical_ids"
-        options = {name: getattr(args, name) for name in names}
-        runs = map(read_run, args.runs)
-        results = [evaluate_run(qrels, run, args.measures, **options) for run in runs]
-    else:  # tables of scores, whose columns are the runs
+        evaluations = _evaluations_of_files(args)
+        paths = args.runs
+    else:
+        # The columns of a table of scores are the runs.
         if is_folder:
             scores = read_mteb_results([args.qrels, *args.runs])
         else:
             scores = _read_scores(args.qrels)
-        results, _ = evaluations_of_scores(
+        evaluations, _ = evaluations_of_scores(
             scores, args.missing, groups=args.groups, aggregates=args.aggregates
         )
-        args.runs = [result.name for result in results]
-    # Names of the runs, or their paths, or these with numbers: the first that differ
-    names = [result.name for result in results]
-    numbered = [f"{number}: {path}" for number, path in enumerate(args.runs, 1)]
-    names = next(n for n in (names, args.runs, numbered) if len(set(n)) == len(n))
-    results = {name: replace(each, name=name) for name, each in zip(names, results)}
-    return _compared(args, results) if compares else _evaluated(args, results)
+        paths = [evaluation.name for evaluation in evaluations]
+    evaluations = _with_different_names(evaluations, paths)
+    return _compared(args, evaluations) if compares else _evaluated(args, evaluations)
+
+
+def _evaluations_of_files(args):
+    """Evaluate each file of a run against the file of judgments."""
+    qrels = read_qrels(args.qrels)
+    return [
+        evaluate_run(
+            qrels,
+            read_run(path),
+            args.measures,
+            missing_queries=args.missing_queries,
+            judged_only=args.judged_only,
+            ignore_identical_ids=args.ignore_identical_ids,
+        )
+        for path in args.runs
+    ]
+
+
+def _with_different_names(evaluations, paths):
+    """Evaluations with names, paths, or numbered paths: the first that all differ."""
+    names = [evaluation.name for evaluation in evaluations]
+    if len(set(names)) < len(names):
+        names = paths
+    if len(set(names)) < len(names):
+        names = [f"{number}: {path}" for number, path in enumerate(paths, 1)]
+    return [replace(evaluation, name=name) for evaluation, name in zip(evaluations, names)]
 
 
 def _read_scores(path):
     """A table of scores from CSV, values between tabs or Parquet."""
-    pd, path = import_pandas(), local_path(path)
+    pd = import_pandas()
+    path = local_path(path)
     suffix = Path(plain_name(path)).suffix.lower()
     with Source(path) as source:
         if suffix == ".parquet" or source.start.startswith(START_OF_PARQUET):
@@ -129,29 +162,54 @@ def _read_scores(path):
         return pd.read_csv(BytesIO(source.content()), sep=separator)
 
 
-def _evaluated(args, results):
-    """Text of evaluations by name."""
-    options = {"per_query": args.per_query}
-    results = {name: result.to_dict(**options) for name, result in results.items()}
+def _evaluated(args, evaluations):
+    """Text of evaluations."""
+    values = {
+        evaluation.name: evaluation.to_dict(per_query=args.per_query)
+        for evaluation in evaluations
+    }
     if args.format == "json":
-        return json.dumps(results, indent=1)
-    # A row for each run, query and measure
-    rows = []
-    for run, values in results.items():
-        for query, of_query in values.items() if args.per_query else [(None, values)]:
-            owner = {"run": run} if query is None else {"run": run, "query": query}
-            rows += [{**owner, "measure": name, **row} for name, row in of_query.items()]
+        return json.dumps(values, indent=1)
+    rows = _rows_of_queries(values) if args.per_query else _rows_of_means(values)
     if args.format != "table":
         return exported(import_pandas().DataFrame(rows), args.format)
     cells = [[shown(*cell) for cell in row.items()] for row in rows]
     return aligned([list(rows[0]), *cells], n_left=3 if args.per_query else 2)
 
 
-def _compared(args, results):
-    """Text of a comparison of evaluations by name, after its page was written."""
-    named = [replace(result, name=printable(name)) for name, result in results.items()]
-    names = "test", "adjust", "alpha", "greater_is_better", "n_resamples", "random_state"
-    comparison = compare_runs(*named, **{name: getattr(args, name) for name in names})
+def _rows_of_means(values):
+    """A dict for each run and measure."""
+    return [
+        {"run": run, "measure": measure, **columns}
+        for run, by_measure in values.items()
+        for measure, columns in by_measure.items()
+    ]
+
+
+def _rows_of_queries(values):
+    """A dict for each run, query and measure."""
+    return [
+        {"run": run, "query": query, "measure": measure, **columns}
+        for run, by_query in values.items()
+        for query, by_measure in by_query.items()
+        for measure, columns in by_measure.items()
+    ]
+
+
+def _compared(args, evaluations):
+    """Text of a comparison of evaluations, after its page was written."""
+    comparison = compare_runs(
+        *(
+            replace(evaluation, name=printable(evaluation.name))
+            for evaluation in evaluations
+        ),
+        test=args.test,
+        adjust=args.adjust,
+        alpha=args.alpha,
+        greater_is_better=args.greater_is_better,
+        n_resamples=args.n_resamples,
+        random_state=args.random_state,
+    )
     if args.html is not None:
         Path(args.html).write_text(comparison.to_html(), encoding="utf-8")
     if args.format == "table":
@@ -161,60 +219,127 @@ def _compared(args, results):
     values = comparison.to_dict()
     for row in values["runs"] + values["pairs"]:
         for key, value in row.items():
-            if isinstance(value, float) and value - value != 0:
-                row[key] = None  # JSON has neither NaN nor infinity
+            if isinstance(value, float) and not isfinite(value):
+                row[key] = None  # JSON has neither NaN nor infinity.
     return json.dumps(values, indent=1)
 
 
-def _parser(compares):
-    """Parser of the command, or of what follows its word "compare"."""
-    if compares:
-        prog, epilog = "sklearn-talr-runs compare", _COMPARE_EPILOG
-        description = "Test which of two or more runs are better."
-    else:
-        prog, epilog = "sklearn-talr-runs", _EPILOG
-        description = "Evaluate runs against judgments, exactly under ties."
-    parser = argparse.ArgumentParser(prog=prog, description=description, epilog=epilog)
-    add = parser.add_argument
-    text = "judgments in TREC's format, .json, .jsonl, .parquet, or a table with a head"
-    if compares:
-        text += "; or, without runs, a table of scores as .csv, .tsv or .parquet; or a "
-        text += "folder of mteb's results, alone or with others"
-    add("qrels", help=text)
-    add("runs", nargs="*" if compares else "+", metavar="run", help="runs, likewise")
-    default = ["AP", "nDCG@10", "RR@10"]
-    text = f"what to measure (default: {' '.join(default)})"
-    add("-m", "--measures", nargs="+", default=default, metavar="MEASURE", help=text)
-    text = "what judged queries do that a run lacks: count 0, or be left out"
-    add("--missing-queries", choices=["zero", "skip"], default="zero", help=text)
-    add("--judged-only", action="store_true", help="rank judged documents alone")
-    add("--ignore-identical-ids", action="store_true", help="no query finds its own id")
-    add("--format", choices=["table", "json", "csv", "latex"], default="table")
-    if not compares:
-        add("--per-query", action="store_true", help="values of queries, not their means")
-        return parser
-    text = "what to do with missing cells of a table (default: raise)"
-    add("--missing", choices=["raise", "drop"], default="raise", help=text)
-    text = (
-        "what to do with rows and columns of a table that are means of others, by name or"
+def _evaluating_parser():
+    """Parser of the command."""
+    parser = argparse.ArgumentParser(
+        prog="sklearn-talr-runs",
+        description="Evaluate runs against judgments, exactly under ties.",
+        epilog=_EPILOG,
     )
-    text += " by value (default: raise)"
-    add("--aggregates", choices=["raise", "keep"], default="raise", help=text)
-    text = "column of a table whose rows are averaged where it is the same"
-    add("--groups", metavar="COLUMN", help=text)
-    add("--test", choices=list(TESTS), default="randomization")
-    text = "adjustment of p-values for the number of pairs (default: max-t, or holm if a"
-    text += " test is named that is not the default)"
-    add("--adjust", choices=["auto", *NAMES_OF_ADJUSTMENTS], default="auto", help=text)
-    add("--alpha", type=float, default=0.05, help="level (default: 0.05)")
-    text = "the least mean is the best, as of seconds and errors"
-    add("--lower-is-better", dest="greater_is_better", action="store_false", help=text)
-    text = "samples of queries (default: 10000)"
-    add("--n-resamples", type=int, default=10_000, metavar="N", help=text)
-    text = "of these (default: 0)"
-    add("--seed", dest="random_state", metavar="SEED", type=int, default=0, help=text)
-    add("--html", metavar="FILE", help="write a page with tables and pictures, too")
+    parser.add_argument("qrels", help=_HELP_OF_QRELS)
+    parser.add_argument("runs", nargs="+", metavar="run", help="runs, likewise")
+    _add_options_of_runs(parser)
+    parser.add_argument(
+        "--per-query", action="store_true", help="values of queries, not their means"
+    )
     return parser
+
+
+def _comparing_parser():
+    """Parser of what follows the word "compare"."""
+    parser = argparse.ArgumentParser(
+        prog="sklearn-talr-runs compare",
+        description="Test which of two or more runs are better.",
+        epilog=_COMPARE_EPILOG,
+    )
+    parser.add_argument(
+        "qrels",
+        help=f"{_HELP_OF_QRELS}; or, without runs, a table of scores as .csv, .tsv or "
+        ".parquet; or a folder of mteb's results, alone or with others",
+    )
+    parser.add_argument("runs", nargs="*", metavar="run", help="runs, likewise")
+    _add_options_of_runs(parser)
+    _add_options_of_tables(parser)
+    _add_options_of_tests(parser)
+    parser.add_argument(
+        "--html", metavar="FILE", help="write a page with tables and pictures, too"
+    )
+    return parser
+
+
+def _add_options_of_runs(parser):
+    parser.add_argument(
+        "-m",
+        "--measures",
+        nargs="+",
+        default=_DEFAULT_MEASURES,
+        metavar="MEASURE",
+        help=f"what to measure (default: {' '.join(_DEFAULT_MEASURES)})",
+    )
+    parser.add_argument(
+        "--missing-queries",
+        choices=["zero", "skip"],
+        default="zero",
+        help="what judged queries do that a run lacks: count 0, or be left out",
+    )
+    parser.add_argument(
+        "--judged-only", action="store_true", help="rank judged documents alone"
+    )
+    parser.add_argument(
+        "--ignore-identical-ids", action="store_true", help="no query finds its own id"
+    )
+    parser.add_argument(
+        "--format", choices=["table", "json", "csv", "latex"], default="table"
+    )
+
+
+def _add_options_of_tables(parser):
+    parser.add_argument(
+        "--missing",
+        choices=["raise", "drop"],
+        default="raise",
+        help="what to do with missing cells of a table (default: raise)",
+    )
+    parser.add_argument(
+        "--aggregates",
+        choices=["raise", "keep"],
+        default="raise",
+        help="what to do with rows and columns of a table that are means of others, by "
+        "name or by value (default: raise)",
+    )
+    parser.add_argument(
+        "--groups",
+        metavar="COLUMN",
+        help="column of a table whose rows are averaged where it is the same",
+    )
+
+
+def _add_options_of_tests(parser):
+    parser.add_argument("--test", choices=list(TESTS), default="randomization")
+    parser.add_argument(
+        "--adjust",
+        choices=["auto", *NAMES_OF_ADJUSTMENTS],
+        default="auto",
+        help="adjustment of p-values for the number of pairs (default: max-t, or holm if "
+        "a test is named that is not the default)",
+    )
+    parser.add_argument("--alpha", type=float, default=0.05, help="level (default: 0.05)")
+    parser.add_argument(
+        "--lower-is-better",
+        dest="greater_is_better",
+        action="store_false",
+        help="the least mean is the best, as of seconds and errors",
+    )
+    parser.add_argument(
+        "--n-resamples",
+        type=int,
+        default=10_000,
+        metavar="N",
+        help="samples of queries (default: 10000)",
+    )
+    parser.add_argument(
+        "--seed",
+        dest="random_state",
+        metavar="SEED",
+        type=int,
+        default=0,
+        help="of these (default: 0)",
+    )
 
 
 if __name__ == "__main__":

@@ -22,11 +22,12 @@ _NAME = re.compile(
     r"|(average|avg\.?|mean)[ _]+(of|over|across|on|for)[ _].*",
     re.IGNORECASE,
 )
-# A row is taken for an aggregate if chance made one so near in fewer tables than this.
-_RAREST = 1e-3
+# A row is taken for an aggregate if chance makes one so near in fewer tables than this.
+_MAX_CHANCE = 1e-3
 # No column makes chance rarer by more: scores that are made up may be equally spaced.
-_RAREST_IN_COLUMN = 1e-4
-_MOST_DECIMALS = 10
+_MIN_CHANCE_IN_COLUMN = 1e-4
+# Scores with more decimals count as written in full.
+_MAX_DECIMALS = 10
 
 
 def refuse_aggregates(table):
@@ -52,17 +53,18 @@ def _refuse(kind, counted, names, values, place):
     reasons = {name: "has the name of one" for name in names if _is_named_so(name)}
     if not reasons:
         reasons = _aggregates_by_value(list(names), values)
-    if reasons:
-        name, reason = next(iter(reasons.items()))
-        lines = [place.line_without(name) for name in reasons]
-        more = f" {len(lines) - 1} more are such: {', '.join(lines[1:])}." * (
-            len(lines) > 1
-        )
-        raise ValueError(
-            f"the {kind} {plain_label(name)!r} may be an aggregate of the others, as a "
-            f"mean is: it {reason}. It would count as one more {counted}. Leave it out by "
-            f"{lines[0]}; if it is no aggregate, pass aggregates='keep'.{more}"
-        )
+    if not reasons:
+        return
+    name, reason = next(iter(reasons.items()))
+    line, *other_lines = [place.line_without(name) for name in reasons]
+    more_such = ""
+    if other_lines:
+        more_such = f" {len(other_lines)} more are such: {', '.join(other_lines)}."
+    raise ValueError(
+        f"the {kind} {plain_label(name)!r} may be an aggregate of the others, as a "
+        f"mean is: it {reason}. It would count as one more {counted}. Leave it out by "
+        f"{line}; if it is no aggregate, pass aggregates='keep'.{more_such}"
+    )
 
 
 def _is_named_so(name):
@@ -88,20 +90,22 @@ def _aggregates_by_value(names, values):
     n_rows, n_columns = values.shape
     if n_rows < 3 or n_columns < 2:
         return {}
-    tolerance, total, reasons = _tolerances(values), values.sum(axis=0), {}
-    others = {
+    tolerance = _tolerances(values)
+    total = values.sum(axis=0)
+    aggregates = {
         "mean": (total - values) / (n_rows - 1),
         "sum": total - values,
         "median": _medians_of_others(values),
     }
-    for aggregate, of_others in others.items():
-        is_near = (np.abs(values - of_others) <= tolerance[:, None]).all(axis=1)
+    reasons = {}
+    for kind, aggregate in aggregates.items():
+        is_near = (np.abs(values - aggregate) <= tolerance[:, None]).all(axis=1)
         for row in np.flatnonzero(is_near).tolist():
-            rest = np.delete(values, row, axis=0)
+            other_rows = np.delete(values, row, axis=0)
             # The median of an odd number of rows may be one of them, such as a copy.
-            is_copy = (rest == values[row]).all(axis=1).any()
-            if not is_copy and _is_no_chance(rest, tolerance[row]):
-                reasons.setdefault(names[row], f"is the {aggregate} of all others")
+            is_copy = (other_rows == values[row]).all(axis=1).any()
+            if not is_copy and _is_no_chance(other_rows, tolerance[row]):
+                reasons.setdefault(names[row], f"is the {kind} of all others")
     return reasons
 
 
@@ -112,11 +116,12 @@ def _medians_of_others(values):
     ranks = np.empty_like(order)
     np.put_along_axis(ranks, order, np.arange(len(values))[:, None], axis=0)
     ordered = np.take_along_axis(values, order, axis=0)
-    middle = [
-        np.take_along_axis(ordered, place + (ranks <= place), axis=0)
-        for place in ((n_others - 1) // 2, n_others // 2)
-    ]
-    return (middle[0] + middle[1]) / 2
+    # A row at or before the middle moves the rows after it forward.
+    lower = (n_others - 1) // 2
+    upper = n_others // 2
+    below = np.take_along_axis(ordered, lower + (ranks <= lower), axis=0)
+    above = np.take_along_axis(ordered, upper + (ranks <= upper), axis=0)
+    return (below + above) / 2
 
 
 def _tolerances(values):
@@ -125,14 +130,14 @@ def _tolerances(values):
     An aggregate has few decimals, or it is of scores that had more than are written.
     """
     scale = np.abs(values).max(initial=0)
-    decimals = np.full(len(values), _MOST_DECIMALS)
-    for n_decimals in reversed(range(_MOST_DECIMALS)):
+    decimals = np.full(len(values), _MAX_DECIMALS)
+    for n_decimals in reversed(range(_MAX_DECIMALS)):
         is_written = np.abs(values - values.round(n_decimals)).max(axis=1) <= 1e-12 * scale
         decimals[is_written] = n_decimals
-    most = np.sort(decimals)[::-1]
-    of_others = np.where(decimals == most[0], most[1], most[0])
-    units = np.where(of_others > 0, 10.0**-of_others, 0.0) + 10.0**-decimals
-    return 0.5 * units + 1e-9 * scale
+    second, most = np.sort(decimals)[-2:]
+    decimals_of_others = np.where(decimals == most, second, most)
+    unit_of_others = np.where(decimals_of_others > 0, 10.0**-decimals_of_others, 0.0)
+    return 0.5 * (unit_of_others + 10.0**-decimals) + 1e-9 * scale
 
 
 def _is_no_chance(others, tolerance):
@@ -140,11 +145,10 @@ def _is_no_chance(others, tolerance):
 
     Systems are alike in a row, so columns count by their differences to the first.
     """
-    spread = np.std(
-        np.column_stack([others[:, 0], (others.T - others[:, 0])[1:].T]), axis=0
-    )
+    first = others[:, :1]
+    spread = np.std(np.column_stack([first, others[:, 1:] - first]), axis=0)
     shares = np.ones(len(spread))
     np.divide(tolerance, spread, out=shares, where=spread > tolerance)
     n_telling = np.count_nonzero(shares < 1)
-    chance = (len(others) + 1) * shares.clip(min=_RAREST_IN_COLUMN).prod()
-    return n_telling > 1 and chance < _RAREST
+    chance = (len(others) + 1) * shares.clip(min=_MIN_CHANCE_IN_COLUMN).prod()
+    return n_telling > 1 and chance < _MAX_CHANCE

@@ -1,9 +1,8 @@
 """Which of several runs are better, how surely, and whether ties decide it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib.metadata import version
 from itertools import combinations
-from math import ceil
 from numbers import Real
 
 import numpy as np
@@ -14,24 +13,17 @@ from .._progress import warn_caller
 from .._threads import one_thread
 from .._types import Any, Array, Column, DataFrame, Literal, NDArray, Seed
 from ..inference import n_queries_to_separate
-from ..inference._means import (
+from ..inference._paired import TESTS
+from ..inference._resampling import (
     RESAMPLING,
     ROUNDING,
-    expanded_interval,
+    Resampling,
     make_strata,
     refuse_unlike_rows,
 )
-from ..inference._tests import (
-    TESTS,
-    adjust_bh,
-    adjust_holm,
-    max_t,
-    p_values,
-    smallest_p_value,
-    tiers,
-)
 from ._report import html_report
 from ._result import RunEvaluation, average_groups, import_pandas
+from ._statistics import ComparisonSettings, MeasureValues, compare_by_measure
 from ._text import (
     NAMES_OF_ADJUSTMENTS,
     comparison_records,
@@ -202,11 +194,16 @@ class RunComparison:
         --------
         sklearn_talr.inference.n_queries_to_separate : The same for any differences.
         """
-        expected = np.stack([each.expected for each in self.evaluations])
+        expected = np.stack([evaluation.expected for evaluation in self.evaluations])
         first, second = np.transpose(self.pairs)
-        differences = expected[first] - expected[second]
-        how = {"difference": difference, "alpha": self.alpha, "power": power}
-        return np.apply_along_axis(n_queries_to_separate, 1, differences, **how)
+        return np.apply_along_axis(
+            n_queries_to_separate,
+            1,
+            expected[first] - expected[second],
+            difference=difference,
+            alpha=self.alpha,
+            power=power,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return all numbers as lists of dicts, as JSON holds them.
@@ -220,9 +217,15 @@ class RunComparison:
             "greater_is_better" and "n_queries" tell how they were made.
         """
         runs, pairs = comparison_records(self)
-        names = "test", "adjust", "alpha", "greater_is_better"
-        settings = {name: getattr(self, name) for name in names}
-        return {**settings, "n_queries": len(self.queries), "runs": runs, "pairs": pairs}
+        return {
+            "test": self.test,
+            "adjust": self.adjust,
+            "alpha": self.alpha,
+            "greater_is_better": self.greater_is_better,
+            "n_queries": len(self.queries),
+            "runs": runs,
+            "pairs": pairs,
+        }
 
     def to_frame(self, *, per_run: bool = False) -> DataFrame:
         """Return what `to_dict` has of pairs, or of runs, as a pandas DataFrame.
@@ -244,8 +247,10 @@ class RunComparison:
             If pandas is not installed.
         """
         pd = import_pandas()
-        index = ["measure", "run"] if per_run else ["measure", "first", "second"]
-        return pd.DataFrame(self.to_dict()["runs" if per_run else "pairs"]).set_index(index)
+        runs, pairs = comparison_records(self)
+        if per_run:
+            return pd.DataFrame(runs).set_index(["measure", "run"])
+        return pd.DataFrame(pairs).set_index(["measure", "first", "second"])
 
     def to_html(self) -> str:
         """Return a report as one page of HTML, which holds all that it needs.
@@ -276,31 +281,39 @@ class RunComparison:
             the level, what was done about ties if there are any, that the least mean is the
             best if it is, and the version.
         """
-        rows, n_pairs = self.evaluations[0].rows, len(self.pairs)
-        queries = number_of_queries(self.queries, rows)
-        n_samples, test = self.n_resamples.max(), self.test
-        named = {
-            "t": "by paired t-tests",
-            "wilcoxon": "by Wilcoxon signed-rank tests",
-            "bootstrap": f"by bootstrap tests ({n_samples} samples)",
-            "randomization": "by randomization tests (saddlepoint approximation)",
-        }[test]
-        if test == "randomization" and self.is_exact.all():
-            named = "by exact randomization tests"
-        elif test == "randomization" and (self.n_resamples[~self.is_exact] > 0).any():
-            named = "by randomization tests (saddlepoint approximation, drawn patterns)"
-        if n_pairs > 1 and self.adjust == "max-t":
-            named = f"by the step-down maximum of moderated t over samples of {rows}"
-        elif n_pairs > 1:
-            named += f" with {NAMES_OF_ADJUSTMENTS[self.adjust]}'s adjustment"
+        rows = self.evaluations[0].rows
+        n_pairs = len(self.pairs)
         pairs = f" for all {n_pairs} pairs of a measure" if n_pairs > 1 else ""
         ties = ", on means over all orders of tied documents" if has_ties(self) else ""
         best = "" if self.greater_is_better else "; the least mean is the best"
         return (
-            f"The means of {len(self.names)} systems over {queries} were compared "
-            f"{named}{pairs} at level {self.alpha:g}{ties}{best} "
+            f"The means of {len(self.names)} systems over "
+            f"{number_of_queries(self.queries, rows)} were compared "
+            f"{self._tests_in_words()}{pairs} at level {self.alpha:g}{ties}{best} "
             f"(sklearn-talr {version('sklearn-talr')})."
         )
+
+    def _tests_in_words(self):
+        """The test with its adjustment, as a sentence has them."""
+        has_adjustment = len(self.pairs) > 1
+        if has_adjustment and self.adjust == "max-t":
+            rows = self.evaluations[0].rows
+            return f"by the step-down maximum of moderated t over samples of {rows}"
+        if self.test == "t":
+            test = "by paired t-tests"
+        elif self.test == "wilcoxon":
+            test = "by Wilcoxon signed-rank tests"
+        elif self.test == "bootstrap":
+            test = f"by bootstrap tests ({self.n_resamples.max()} samples)"
+        elif self.is_exact.all():
+            test = "by exact randomization tests"
+        elif (self.n_resamples[~self.is_exact] > 0).any():
+            test = "by randomization tests (saddlepoint approximation, drawn patterns)"
+        else:
+            test = "by randomization tests (saddlepoint approximation)"
+        if has_adjustment:
+            test += f" with {NAMES_OF_ADJUSTMENTS[self.adjust]}'s adjustment"
+        return test
 
     def __str__(self) -> str:
         return comparison_text(self)
@@ -437,25 +450,11 @@ def compare_runs(
     >>> comparison.tiers
     {'RR': [['ours', 'theirs']]}
     """
-    for each in evaluations:
-        if not isinstance(each, RunEvaluation):
-            advice = ""
-            if isinstance(each, list | tuple | dict):
-                values = ".values()" if isinstance(each, dict) else ""
-                advice = f". Write compare_runs(*evaluations{values})"
-            raise TypeError(
-                f"compare_runs takes what evaluate_run returns, got {type(each).__name__}"
-                f"{advice}."
-            )
-        first = evaluations[0]
-        if (each.queries, each.measures) != (first.queries, first.measures):
-            raise ValueError(
-                "compare_runs needs evaluations of the same queries and measures: evaluate "
-                "all runs by the same judgments, with missing_queries='zero'."
-            )
+    _check_evaluations(evaluations)
     queries = evaluations[0].queries if evaluations else []
-    for name, labels in (("groups", groups), ("stratify", stratify)):
-        refuse_unlike_rows(labels, name, queries, "evaluations[0].queries")
+    line_of_queries = "evaluations[0].queries"
+    refuse_unlike_rows(groups, "groups", queries, line_of_queries)
+    refuse_unlike_rows(stratify, "stratify", queries, line_of_queries)
     if groups is not None:
         groups = check_groups(groups, len(queries))
         if len(groups) != len(queries):
@@ -464,162 +463,134 @@ def compare_runs(
                 f"{len(groups)}."
             )
         evaluations, stratify = average_groups(evaluations, groups, stratify, rows="groups")
-    options = alpha, greater_is_better, stratify, n_resamples, random_state
-    return compare_evaluations(evaluations, test, adjust, *options)
+    return compare_evaluations(
+        evaluations,
+        test=test,
+        adjust=adjust,
+        alpha=alpha,
+        greater_is_better=greater_is_better,
+        stratify=stratify,
+        n_resamples=n_resamples,
+        random_state=random_state,
+    )
+
+
+def _check_evaluations(evaluations):
+    """Raise an error for what is no evaluation, or has other queries or measures."""
+    for evaluation in evaluations:
+        if not isinstance(evaluation, RunEvaluation):
+            advice = ""
+            if isinstance(evaluation, list | tuple | dict):
+                values = ".values()" if isinstance(evaluation, dict) else ""
+                advice = f". Write compare_runs(*evaluations{values})"
+            raise TypeError(
+                "compare_runs takes what evaluate_run returns, got "
+                f"{type(evaluation).__name__}{advice}."
+            )
+        first = evaluations[0]
+        has_queries_of_first = evaluation.queries == first.queries
+        if not has_queries_of_first or evaluation.measures != first.measures:
+            raise ValueError(
+                "compare_runs needs evaluations of the same queries and measures: evaluate "
+                "all runs by the same judgments, with missing_queries='zero'."
+            )
 
 
 @one_thread()
 def compare_evaluations(
-    evaluations, test, adjust, alpha, greater_is_better, stratify, n_resamples, random_state
+    evaluations,
+    *,
+    test,
+    adjust,
+    alpha,
+    greater_is_better,
+    stratify,
+    n_resamples,
+    random_state,
 ):
     """Compare systems whose queries and measures are the same, as `compare_runs` does."""
     if len(evaluations) < 2:
         raise ValueError(f"two systems or more are needed, got {len(evaluations)}.")
-    names, measures = [each.name for each in evaluations], evaluations[0].measures
-    if len(set(names)) < len(names):
-        names = [f"{place}: {name}" for place, name in enumerate(names, 1)]
-    strata = make_strata(stratify, len(evaluations[0].queries))
+    first = evaluations[0]
+    settings = ComparisonSettings(
+        test=test,
+        adjust=_resolved_adjustment(adjust, test),
+        alpha=float(alpha),
+        greater_is_better=bool(greater_is_better),
+        resampling=Resampling(
+            strata=make_strata(stratify, len(first.queries)),
+            n_resamples=n_resamples,
+            seed=independent_random_state(random_state).randint(2**31),
+        ),
+        rows=first.rows,
+    )
+    names = _different_names(evaluations)
     pairs = list(combinations(range(len(names)), 2))
-    first, second = np.transpose(pairs)
-    seed = independent_random_state(random_state).randint(2**31)
-    if adjust == "auto":
-        adjust = "max-t" if test == "randomization" else "holm"
-
-    def interval(values, **options):  # all see the same samples
-        samples = strata, 1 - alpha, n_resamples, np.random.RandomState(seed)
-        return expanded_interval(values, *samples, **options)
-
-    def tested(values, scale):
-        state = np.random.RandomState(seed)
-        return p_values(test, values, scale, strata, n_resamples, state)
-
-    parts, all_tiers = [], {}
-    for number, measure in enumerate(measures):
-        expected, worst, best = (
-            np.stack([getattr(each, column)[:, number] for each in evaluations], axis=1)
-            for column in ("expected", "worst", "best")
+    statistics = []
+    for number, measure in enumerate(first.measures):
+        values = MeasureValues.from_evaluations(evaluations, number)
+        statistics.append(
+            compare_by_measure(measure, values, np.transpose(pairs), settings)
         )
-        differences = expected[:, first] - expected[:, second]
-        difference = differences.mean(axis=0)
-        # Rounding is relative to the largest value of a pair
-        largest = np.maximum(np.abs(worst), np.abs(best)).max(axis=0)
-        scale = np.maximum(largest[first], largest[second])
-        difference[np.abs(difference) <= ROUNDING * scale] = 0.0
-        lowest = highest = adverse = differences  # one array where nothing is tied
-        kinds = [differences]
-        if (worst != best).any():
-            lowest = worst[:, first] - best[:, second]
-            highest = best[:, first] - worst[:, second]
-            # Ties in the order that speaks most against the better run of each pair
-            adverse = np.where(difference > 0, lowest, highest)
-            kinds.append(adverse)
-        turns = adverse.mean(axis=0) * np.sign(difference) <= ROUNDING * scale
-
-        # p-values alone, among all pairs, and in the most adverse order of ties
-        p_value, n_patterns, is_exact = tested(differences, scale)
-        if adjust == "max-t" and len(pairs) > 1:
-            least = max(1 / (n_resamples + 1), 2.0 ** (1 - strata.n))
-            samples = strata, n_resamples, np.random.RandomState(seed)
-            adjusted, reach = max_t(
-                expected, (first, second), kinds, scale, *samples, alpha
-            )
-            low, high = difference - reach, difference + reach
-            adjusted = adjusted[[0, -1]].T
-        else:
-            low, high = interval(expected, symmetric=True, pairs=(first, second))
-            adverse_p_value = (
-                tested(adverse, scale)[0] if len(kinds) > 1 else p_value.copy()
-            )
-            # Before the adjustment: else a run that falls behind would help the others.
-            adverse_p_value[turns] = 1.0
-            adverse_p_value[np.isnan(p_value)] = np.nan
-            least = smallest_p_value(test, differences, scale, n_resamples)
-            family = np.stack([p_value, adverse_p_value], axis=1)
-            adjusted = adjust_bh(family) if adjust == "bh" else adjust_holm(family)
-        settings = evaluations[0].rows, adjust, alpha, len(pairs), least, n_resamples
-        _warn_if_none_can_be_separated(measure, *settings)
-        adjusted[turns, 1] = 1.0
-        adjusted[np.isnan(p_value)] = np.nan
-        # Runs that are equal in all queries are in no family; nothing separates them.
-        are_equal = np.abs(differences).max(axis=0) <= ROUNDING * scale
-        p_value[are_equal] = adjusted[are_equal] = 1.0
-
-        # Mean over standard deviation, infinite where the runs differ by one amount
-        effect_size = np.full_like(difference, np.nan)
-        if len(differences) > 1:
-            spread = differences.std(axis=0, ddof=1)
-            is_same = spread <= ROUNDING * scale
-            effect_size = difference / np.where(is_same, 1.0, spread)
-            is_same &= difference != 0
-            effect_size[is_same] = np.copysign(np.inf, difference[is_same])
-
-        means_low, means_high = interval(expected)
-        # Which runs are separated, and from how many that are better and worse
-        separated = np.zeros((len(names), len(names)), dtype=bool)
-        separated[first, second] = separated[second, first] = adjusted[:, 0] <= alpha
-        merit = expected.mean(axis=0) * (1 if greater_is_better else -1)
-        is_better = separated & (merit[:, None] > merit)
-        found = {
-            "rank_low": 1 + is_better.sum(axis=0),
-            "rank_high": len(names) - is_better.sum(axis=1),
-            "means": expected.mean(axis=0),
-            "means_low": means_low,
-            "means_high": means_high,
-            "worst": worst.mean(axis=0),
-            "best": best.mean(axis=0),
-            "difference": difference,
-            "low": low,
-            "high": high,
-            "lowest": lowest.mean(axis=0),
-            "highest": highest.mean(axis=0),
-            "undecided": ((lowest < -ROUNDING) & (highest > ROUNDING)).mean(axis=0),
-            "effect_size": effect_size,
-            "p_value": p_value,
-            "adjusted_p_value": adjusted[:, 0],
-            "adverse_p_value": adjusted[:, 1],
-            "n_resamples": n_patterns,
-            "is_exact": is_exact,
-        }
-        parts.append(found)
-        groups = tiers(merit, separated)
-        all_tiers[measure] = [[names[run] for run in group] for group in groups]
     comparison = RunComparison(
         names=names,
-        measures=list(measures),
-        queries=list(evaluations[0].queries),
+        measures=list(first.measures),
+        queries=list(first.queries),
         evaluations=list(evaluations),
-        alpha=float(alpha),
-        test=test,
-        adjust=adjust,
+        alpha=settings.alpha,
+        test=settings.test,
+        adjust=settings.adjust,
         pairs=pairs,
-        tiers=all_tiers,
-        greater_is_better=bool(greater_is_better),
-        **{name: np.stack([part[name] for part in parts], axis=1) for name in parts[0]},
+        tiers={
+            measure: _named_tiers(by_measure.tiers, names)
+            for measure, by_measure in zip(first.measures, statistics)
+        },
+        greater_is_better=settings.greater_is_better,
+        **_stacked([by_measure.runs for by_measure in statistics]),
+        **_stacked([by_measure.pairs for by_measure in statistics]),
     )
-
-    # Warn of the first separation that some order of ties would undo
-    undone = undone_by_ties(comparison)
-    for better, other, measure in undone[:1]:
-        more = f", and {len(undone) - 1} more such" if len(undone) > 1 else ""
-        warn_caller(
-            f"by {measure} {better!r} is better than {other!r} on average over the orders "
-            f"of tied documents, but not separated from it in every order{more}: see "
-            "depends_on_ties.",
-        )
+    _warn_if_undone_by_ties(comparison)
     return comparison
 
 
-def _warn_if_none_can_be_separated(measure, rows, adjust, alpha, n_pairs, least, n_samples):
-    """Warn if even the least p-value, after its adjustment, would be above alpha."""
-    n_times = n_pairs if adjust == "holm" else 1
-    if least * n_times <= alpha:
+def _resolved_adjustment(adjust, test):
+    """The adjustment that "auto" stands for with this test."""
+    if adjust != "auto":
+        return adjust
+    return "max-t" if test == "randomization" else "holm"
+
+
+def _different_names(evaluations):
+    """Names of the evaluations, with their numbers if two have the same."""
+    names = [evaluation.name for evaluation in evaluations]
+    if len(set(names)) < len(names):
+        names = [f"{number}: {name}" for number, name in enumerate(names, 1)]
+    return names
+
+
+def _named_tiers(tiers, names):
+    """Tiers of numbers as tiers of names."""
+    return [[names[run] for run in tier] for tier in tiers]
+
+
+def _stacked(records):
+    """Fields of records of all measures, as a dict of arrays (..., n_measures)."""
+    return {
+        field.name: np.stack([getattr(record, field.name) for record in records], axis=1)
+        for field in fields(records[0])
+    }
+
+
+def _warn_if_undone_by_ties(comparison):
+    """Warn of the first separation that some order of ties would undo."""
+    undone = undone_by_ties(comparison)
+    if not undone:
         return
-    advice = f"take more {rows}, or test='t', which has no least p-value"
-    if least == 1 / (n_samples + 1):
-        advice = f"take n_resamples={ceil(n_times / alpha)} or more"
-    times = f", which Holm's method multiplies by {n_pairs} pairs" if n_times > 1 else ""
+    better, worse, measure = undone[0]
+    n_more = len(undone) - 1
+    more = f", and {n_more} more such" if n_more else ""
     warn_caller(
-        f"by {measure} no pair can be separated at alpha={alpha:g}: the least p-value that "
-        f"these {rows} and settings can give is {least:.2g}{times}. To separate any, "
-        f"{advice}.",
+        f"by {measure} {better!r} is better than {worse!r} on average over the orders of "
+        f"tied documents, but not separated from it in every order{more}: see "
+        "depends_on_ties.",
     )

@@ -7,7 +7,7 @@ of the process, so nobody can make many identifiers that share a place in a dict
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Set
-from itertools import chain, count, repeat
+from itertools import chain, count, pairwise, repeat
 from numbers import Integral
 from operator import attrgetter, itemgetter
 from os import PathLike
@@ -18,17 +18,19 @@ import scipy.sparse as sp
 
 from .._arrays import refuse_masked
 from .._types import Any, Self, Sequence
-from ..inference._means import refuse_unlike_rows
+from ..inference._resampling import refuse_unlike_rows
 from ._orders import check_order
 from ._text import number_of_queries
 
 BYTES_OF_ID = 1024  # the longest identifier of a document
-_ENCODING = "utf-8", "surrogateescape"  # so that bytes of any encoding survive
+# Surrogates stand for bytes that are not UTF-8, so that bytes of any encoding survive.
+_ENCODING = "utf-8", "surrogateescape"
 QUERY = "query_id", "query-id", "qid", "q_id"
 DOCUMENT = "doc_id", "corpus-id", "docno", "corpus_id", "pid"
 _GRADE = "relevance", "score", "label"
 _SCORE = ("score",)
 RANK = "rank"
+_N_SHOWN = 3  # identifiers, in messages
 
 
 class _Data:
@@ -44,15 +46,17 @@ class _Data:
 
         Documents of a run come by descending score, tied ones by descending identifier.
         """
-        table, values = self.table, self.table.values.tolist()
+        table = self.table
+        values = table.values.tolist()
         return {
             query: dict(zip(table.documents[rows], values[rows]))
             for query, rows in zip(table.queries, table.rows_by_query())
         }
 
     def _size(self):
-        documents = number_of_queries(self.table.values, "documents")
-        return f"{number_of_queries(self.table.queries)}, {documents}"
+        n_queries = number_of_queries(self.table.queries)
+        n_documents = number_of_queries(self.table.values, "documents")
+        return f"{n_queries}, {n_documents}"
 
 
 class Qrels(_Data):
@@ -160,17 +164,20 @@ class Qrels(_Data):
         queries = table.queries if queries is None else queries
         queries = _distinct(query_identifiers, queries, "queries")
         unjudged = set(queries) - set(table.queries)
-        _refuse_unknown(unjudged, "queries", "have no judgments; leave them out")
+        _refuse_identifiers(unjudged, "queries", "have no judgments; leave them out")
         column = places_among(queries, table.queries)[table.numbers]
         row = places_among(documents, table.documents)
-        is_asked = column >= 0
-        unknown = np.flatnonzero(is_asked & (row < 0)).tolist()
-        unknown = {table.documents[place] for place in unknown}
+        has_column = column >= 0
+        without_row = np.flatnonzero(has_column & (row < 0)).tolist()
         remedy = "are not among documents; add them, or leave them out of the judgments"
-        _refuse_unknown(unknown, "judged documents", remedy)
-        grades = table.values[is_asked].clip(min=0)
-        places = row[is_asked], column[is_asked]
-        return sp.csr_array((grades, places), shape=(len(documents), len(queries)))
+        _refuse_identifiers(
+            {table.documents[place] for place in without_row}, "judged documents", remedy
+        )
+        grades = table.values[has_column].clip(min=0)
+        return sp.csr_array(
+            (grades, (row[has_column], column[has_column])),
+            shape=(len(documents), len(queries)),
+        )
 
 
 class Run(_Data):
@@ -305,34 +312,48 @@ class Run(_Data):
         documents = _distinct(document_identifiers, documents, "documents")
         refuse_unlike_rows(distances, "distances", queries, "queries")
         refuse_unlike_rows(indices, "indices", queries, "queries")
-        distances, indices = (
-            table.to_numpy() if hasattr(table, "to_numpy") else table
-            for table in (distances, indices)
-        )
-        found = [np.atleast_1d(np.asarray(row)) for row in indices]
-        scores = [0.0 - np.atleast_1d(np.asarray(row, dtype=float)) for row in distances]
-        sizes = [row.shape for row in found]
-        if sizes != [row.shape for row in scores] or len(found) != len(queries):
+        index_rows = _rows_of_neighbors(indices)
+        distance_rows = _rows_of_neighbors(distances, dtype=float)
+        n_neighbors = [row.shape for row in index_rows]
+        is_alike = n_neighbors == [row.shape for row in distance_rows]
+        if not is_alike or len(index_rows) != len(queries):
             raise ValueError(
                 "distances and indices must have as many rows as there are queries, and "
-                f"rows of equal length: there are {len(queries)} queries, {len(scores)} "
-                f"rows of distances and {len(found)} of indices."
+                f"rows of equal length: there are {len(queries)} queries, "
+                f"{len(distance_rows)} rows of distances and {len(index_rows)} of indices."
             )
-        indices = np.concatenate([np.empty(0, dtype=np.int64), *filter(np.size, found)])
-        if indices.dtype.kind not in "iu":
-            raise ValueError(
-                f"indices must be integers, got {indices.dtype}. Of ids, which an index "
-                "with ids returns, make Run({query: dict(zip(ids, -distances)), ...})."
-            )
-        if indices.size and not 0 <= indices.min() <= indices.max() < len(documents):
-            raise ValueError(
-                f"indices must be from 0 to {len(documents) - 1}, as there are "
-                f"{len(documents)} documents, got {indices.min()} to {indices.max()}."
-            )
-        numbers = np.repeat(np.arange(len(queries)), list(map(len, found)))
-        documents = [documents[index] for index in indices.tolist()]
-        scores = np.concatenate([np.empty(0), *scores])
-        return cls(DocumentTable(queries, numbers, documents, scores, True), name)
+        # Rows without neighbors may have any type.
+        no_indices = np.empty(0, dtype=np.int64)
+        indices = np.concatenate([no_indices, *filter(np.size, index_rows)])
+        _refuse_wrong_indices(indices, len(documents))
+        table = DocumentTable(
+            queries,
+            np.repeat(np.arange(len(queries)), list(map(len, index_rows))),
+            [documents[index] for index in indices.tolist()],
+            0.0 - np.concatenate([np.empty(0), *distance_rows]),
+            True,
+        )
+        return cls(table, name)
+
+
+def _rows_of_neighbors(table, dtype=None):
+    """An array for each query, of a table of any library or a sequence of arrays."""
+    rows = table.to_numpy() if hasattr(table, "to_numpy") else table
+    return [np.atleast_1d(np.asarray(row, dtype=dtype)) for row in rows]
+
+
+def _refuse_wrong_indices(indices, n_documents):
+    """Raise an error for indices that are no integers, or of no document."""
+    if indices.dtype.kind not in "iu":
+        raise ValueError(
+            f"indices must be integers, got {indices.dtype}. Of ids, which an index "
+            "with ids returns, make Run({query: dict(zip(ids, -distances)), ...})."
+        )
+    if indices.size and not 0 <= indices.min() <= indices.max() < n_documents:
+        raise ValueError(
+            f"indices must be from 0 to {n_documents - 1}, as there are "
+            f"{n_documents} documents, got {indices.min()} to {indices.max()}."
+        )
 
 
 def are_integers(values):
@@ -340,9 +361,9 @@ def are_integers(values):
     return (values == np.floor(values)) & (np.abs(values) < 2**53)
 
 
-def places_among(known, identifiers):
-    """Place of each identifier among those that are known, or -1."""
-    place_of = dict(zip(known, count()))
+def places_among(reference, identifiers):
+    """Place of each identifier among the reference identifiers, or -1."""
+    place_of = dict(zip(reference, count()))
     places = map(place_of.get, identifiers, repeat(-1))
     return np.fromiter(places, dtype=np.int64, count=len(identifiers))
 
@@ -353,15 +374,16 @@ def _distinct(read, identifiers, name):
         raise TypeError(f"{name} must be a sequence of identifiers, got {identifiers!r}.")
     texts = read(identifiers)
     repeated = {text for text, n_times in Counter(texts).items() if n_times > 1}
-    _refuse_unknown(repeated, name, "come more than once")
+    _refuse_identifiers(repeated, name, "come more than once")
     return texts
 
 
-def _refuse_unknown(wrong, name, what):
-    """Raise ValueError that tells of some identifiers unless there are none."""
+def _refuse_identifiers(wrong, name, problem):
+    """Raise ValueError that shows the first wrong identifiers unless there are none."""
     if wrong:
-        some = ", ".join(map(repr, sorted(wrong)[:3])) + ", ..." * (len(wrong) > 3)
-        raise ValueError(f"{len(wrong)} of the {name} {what}: {some}.")
+        shown = ", ".join(map(repr, sorted(wrong)[:_N_SHOWN]))
+        more = ", ..." if len(wrong) > _N_SHOWN else ""
+        raise ValueError(f"{len(wrong)} of the {name} {problem}: {shown}{more}.")
 
 
 class ChosenColumns(NamedTuple):
@@ -387,22 +409,31 @@ class ChosenColumns(NamedTuple):
 def chosen_columns(names, form):
     """Which columns hold what, for `Qrels` or `Run`; an error if one is needed."""
     value_names = _SCORE if form is Run else _GRADE
-    columns = [one_of(wanted, names) for wanted in (QUERY, DOCUMENT, value_names)]
-    rank = RANK if form is Run and RANK in names else None
-    needed = [
-        None if rank and wanted is _SCORE else wanted
-        for wanted in (QUERY, DOCUMENT, value_names)
-    ]
-    for column, wanted in zip(columns, needed):
-        if column is None and wanted is not None:
-            hint = ""
-            if wanted is _SCORE and "distance" in names:
-                hint = " Of distances pass data.assign(score=-data['distance'])."
-            raise ValueError(
-                f"a column {' or '.join(map(repr, wanted))} is needed, got "
-                f"{list(names)}.{hint}"
-            )
-    return ChosenColumns(*columns, rank)
+    chosen = ChosenColumns(
+        query=one_of(QUERY, names),
+        document=one_of(DOCUMENT, names),
+        value=one_of(value_names, names),
+        rank=RANK if form is Run and RANK in names else None,
+    )
+    if chosen.query is None:
+        _refuse_missing_column(QUERY, names)
+    if chosen.document is None:
+        _refuse_missing_column(DOCUMENT, names)
+    # Scores are minus the ranks if there are no others.
+    if chosen.value is None and chosen.rank is None:
+        _refuse_missing_column(value_names, names)
+    return chosen
+
+
+def _refuse_missing_column(wanted_names, names):
+    """Raise ValueError: there is no column of any of the wanted names."""
+    hint = ""
+    if wanted_names is _SCORE and "distance" in names:
+        hint = " Of distances pass data.assign(score=-data['distance'])."
+    raise ValueError(
+        f"a column {' or '.join(map(repr, wanted_names))} is needed, got "
+        f"{list(names)}.{hint}"
+    )
 
 
 def _table_of(data, form):
@@ -429,8 +460,9 @@ def _table_of(data, form):
             f"{caller} takes no Series, whose index has no columns: pass data.rename("
             f"'{'score' if form is Run else 'relevance'}').reset_index()."
         )
+    # Qrels and Run of ranx
     if not is_frame and hasattr(data, "to_dict"):
-        data = data.to_dict()  # of ranx
+        data = data.to_dict()
     if isinstance(data, Mapping):
         return _table_of_dict(data, form)
     if not is_frame:
@@ -442,15 +474,15 @@ def _table_of(data, form):
 
 def _table_of_dict(data, form):
     """Table of a dict of dicts, or of the sets of each query's relevant documents."""
-    judged = [_of_query(documents, form) for documents in data.values()]
-    numbers = np.repeat(np.arange(len(data)), list(map(len, judged)))
-    documents = document_identifiers(chain.from_iterable(judged))
-    values = _numbers(chain.from_iterable(of_query.values() for of_query in judged))
+    by_query = [_values_by_document(documents, form) for documents in data.values()]
+    numbers = np.repeat(np.arange(len(data)), list(map(len, by_query)))
+    documents = document_identifiers(chain.from_iterable(by_query))
+    values = _numbers(chain.from_iterable(values.values() for values in by_query))
     queries = query_identifiers(data)
     return DocumentTable(queries, numbers, documents, values, form is Run)
 
 
-def _of_query(documents, form):
+def _values_by_document(documents, form):
     """The number of each document of a query, or an error that says how to write it."""
     if isinstance(documents, Mapping):
         return documents
@@ -471,13 +503,16 @@ def _of_query(documents, form):
         raise TypeError(f"{form_of_data}, got {documents!r}.") from None
     if has_hits:
         raise TypeError(f"{form_of_data}. {_line_of_hits('data.items()')}")
-    remedy = "if all are relevant, pass {query: dict.fromkeys(documents, 1) for query, "
-    remedy += "documents in data.items()}"
     if form is Run:
         remedy = (
             "if the best comes first, pass {query: {document: -rank for rank, document "
+            "in enumerate(documents)} for query, documents in data.items()}"
         )
-        remedy += "in enumerate(documents)} for query, documents in data.items()}"
+    else:
+        remedy = (
+            "if all are relevant, pass {query: dict.fromkeys(documents, 1) for query, "
+            "documents in data.items()}"
+        )
     raise TypeError(f"{form_of_data}. Of lists of documents, {remedy}.")
 
 
@@ -512,14 +547,15 @@ def table_of_columns(columns, form):
         ranks = _ranks_if_any(columns.rank)
     documents = document_identifiers(columns.document)
     queries = query_identifiers(columns.query)
-    rows = np.arange(len(queries)), documents, values
-    return DocumentTable(queries, *rows, form is Run, ranks=ranks)
+    numbers = np.arange(len(queries))
+    return DocumentTable(queries, numbers, documents, values, form is Run, ranks=ranks)
 
 
 def _numbers(values):
     """Relevance or scores as float64."""
+    # An array of the standard library refuses text, also text of numbers.
     try:
-        return np.array(array("d", values))  # which refuses text, also of numbers
+        return np.array(array("d", values))
     except (OverflowError, TypeError) as error:
         raise ValueError(
             f"relevance and scores must be numbers: {error}. Convert them by float "
@@ -596,14 +632,14 @@ def _message_of_no_record(first, form):
 
 
 def one_of(wanted, names):
-    """The one of some names that is wanted, or None; of several the very first."""
-    found = [name for name in wanted if name in names]
-    if len(found) > 1 and found[0] != wanted[0]:
+    """The wanted name that is among the names, or None; of several the very first."""
+    matches = [name for name in wanted if name in names]
+    if len(matches) > 1 and matches[0] != wanted[0]:
         raise ValueError(
-            f"of the columns {' and '.join(map(repr, found))} one counts: rename it to "
+            f"of the columns {' and '.join(map(repr, matches))} one counts: rename it to "
             f"{wanted[0]!r}, or leave out the others."
         )
-    return found[0] if found else None
+    return matches[0] if matches else None
 
 
 def query_identifiers(queries):
@@ -720,57 +756,93 @@ class DocumentTable:
     """
 
     def __init__(self, queries, numbers, documents, values, best_first, *, ranks=None):
-        merged = defaultdict(count().__next__)
-        numbers = np.array([merged[query] for query in queries], dtype=np.int64)[numbers]
-        self.queries, self.best_first = list(merged), best_first
-        self.numbers, self.documents, self.values = numbers, documents, values
+        number_of_query = defaultdict(count().__next__)
+        merged = np.array([number_of_query[query] for query in queries], dtype=np.int64)
+        given_numbers = merged[numbers]
+        self.queries = list(number_of_query)
+        self.best_first = best_first
+        self.numbers = given_numbers
+        self.documents = documents
+        self.values = values
         if best_first:
-            check_order(numbers, values, ranks)
+            check_order(given_numbers, values, ranks)
+        self._sort_rows()
+        self.tie_starts = self._first_rows_of_ties()
+        if best_first:
+            self._sort_ties()
+        n_queries = len(self.queries)
+        self.offsets = np.searchsorted(self.numbers, np.arange(n_queries + 1))
+        self.places = self._places_by_query()
+        if sum(map(len, self.places)) < len(values):
+            self._refuse_repeated_documents(given_numbers, documents)
 
-        # Rows by query, and by descending value
-        falls = numbers[1:] < numbers[:-1]
-        if best_first:
-            falls |= (numbers[1:] == numbers[:-1]) & (values[1:] > values[:-1])
-        if falls.any():
-            order = np.argsort(numbers, kind="stable")
-            ends = np.searchsorted(numbers[order], np.arange(len(merged) + 1)).tolist()
-            for start, end in zip(ends, ends[1:] if best_first else []):
+    def _sort_rows(self):
+        """Sort the rows by query, and then by descending value if the best come first."""
+        numbers = self.numbers
+        is_unsorted = numbers[1:] < numbers[:-1]
+        if self.best_first:
+            values = self.values
+            is_unsorted |= (numbers[1:] == numbers[:-1]) & (values[1:] > values[:-1])
+        if not is_unsorted.any():
+            return
+        order = np.argsort(numbers, kind="stable")
+        if self.best_first:
+            n_queries = len(self.queries)
+            offsets = np.searchsorted(numbers[order], np.arange(n_queries + 1)).tolist()
+            for start, end in pairwise(offsets):
                 rows = order[start:end]
-                order[start:end] = rows[np.argsort(-values[rows])]
-            self.numbers, self.values = numbers[order], values[order]
-            self.documents = list(map(documents.__getitem__, order.tolist()))
+                order[start:end] = rows[np.argsort(-self.values[rows])]
+        self.numbers = numbers[order]
+        self.values = self.values[order]
+        self.documents = list(map(self.documents.__getitem__, order.tolist()))
 
-        # Documents of each tie by their bytes, descending
-        begins = np.ones(len(values) + 1, dtype=bool)
+    def _first_rows_of_ties(self):
+        """First row of each tie, and the number of rows."""
+        begins = np.ones(len(self.values) + 1, dtype=bool)
         begins[1:-1] = self.values[1:] != self.values[:-1]
         begins[1:-1] |= self.numbers[1:] != self.numbers[:-1]
-        self.tie_starts = np.flatnonzero(begins)
-        is_tied = np.diff(self.tie_starts) > 1
-        if best_first and is_tied.any():
-            self.values = self.values + 0.0  # which makes -0.0 and 0.0 one
-            self.documents = self.documents.copy()
-            key = None if "".join(documents).isascii() else encoded
-            ties = self.tie_starts[:-1][is_tied], self.tie_starts[1:][is_tied]
-            for start, end in zip(*(bound.tolist() for bound in ties)):
-                tied = self.documents[start:end]
-                self.documents[start:end] = sorted(tied, key=key, reverse=True)
+        return np.flatnonzero(begins)
 
-        # Places of the documents, each of which a query has once
-        self.offsets = np.searchsorted(self.numbers, np.arange(len(merged) + 1))
-        places = list(range(np.diff(self.offsets).max(initial=0)))  # objects to share
-        by_query = self.rows_by_query()
-        self.places = [dict(zip(self.documents[rows], places)) for rows in by_query]
-        if sum(map(len, self.places)) < len(values):
-            seen = set()
-            for row, (number, document) in enumerate(zip(numbers.tolist(), documents)):
-                if (number, document) in seen:
-                    raise RepeatedDocumentError(self.queries[number], document, row)
-                seen.add((number, document))
+    def _sort_ties(self):
+        """Sort the documents of each tie by their bytes, descending."""
+        is_tied = np.diff(self.tie_starts) > 1
+        if not is_tied.any():
+            return
+        # Sums with 0.0 make -0.0 and 0.0 one.
+        self.values = self.values + 0.0
+        self.documents = self.documents.copy()
+        # Text in ASCII has the order of its bytes.
+        key = None if "".join(self.documents).isascii() else encoded
+        starts = self.tie_starts[:-1][is_tied].tolist()
+        ends = self.tie_starts[1:][is_tied].tolist()
+        for start, end in zip(starts, ends):
+            tied = self.documents[start:end]
+            self.documents[start:end] = sorted(tied, key=key, reverse=True)
+
+    def _places_by_query(self):
+        """The place of each document among the rows of its query, as a dict by query."""
+        # All dicts share the objects of the same places.
+        places = list(range(np.diff(self.offsets).max(initial=0)))
+        return [dict(zip(self.documents[rows], places)) for rows in self.rows_by_query()]
+
+    def _refuse_repeated_documents(self, numbers, documents):
+        """Raise an error for the first given row whose document its query has twice."""
+        seen = set()
+        for row, pair in enumerate(zip(numbers.tolist(), documents)):
+            if pair in seen:
+                number, document = pair
+                raise RepeatedDocumentError(self.queries[number], document, row)
+            seen.add(pair)
 
     def __reduce__(self):
         """Leave out of a pickle what the constructor finds again."""
-        rows = self.numbers, self.documents, self.values
-        return DocumentTable, (self.queries, *rows, self.best_first)
+        return DocumentTable, (
+            self.queries,
+            self.numbers,
+            self.documents,
+            self.values,
+            self.best_first,
+        )
 
     def rows_by_query(self):
         """Yield the rows of each query as a slice."""

@@ -1,10 +1,11 @@
 """Evaluate a run against judgments."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain, repeat
 from numbers import Integral
 from operator import ne
 from os import PathLike
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,9 +24,10 @@ from ._unmatched import (
     tell_of_unmatched_queries,
 )
 
-_ORDERS = "expected", "worst", "best", "listed"  # the last is trec_eval's
-_MOST_GRADES = 5  # of people who judge: 0 to 4
-_ROUNDING = 1e-24  # the variance of equal values may be so much
+# Relevance by people is 0 to 4; a run whose scores are all among these may be judgments.
+_N_GRADES_OF_JUDGES = 5
+# Rounding alone gives equal values a variance up to this one.
+_ROUNDING_OF_VARIANCE = 1e-24
 
 
 @validated(
@@ -160,22 +162,76 @@ def evaluate_run(
     0.9166...
     """
     measures = list(dict.fromkeys(parse_measures(measures)[0]))
+    _refuse_missing_cutoffs(measures)
+    qrels = (read_qrels if isinstance(qrels, str | PathLike) else Qrels)(qrels).table
+    run = (read_run if isinstance(run, str | PathLike) else Run)(run)
+    retrieved = run.table
+    if ignore_identical_ids:
+        qrels = _select_documents(qrels, ne)
+        retrieved = _select_documents(retrieved, ne)
+    judged = dict(zip(qrels.queries, qrels.places))
+    if judged_only:
+        retrieved = _select_documents(
+            retrieved, lambda query, document: document in judged.get(query, ())
+        )
+    # The largest relevance of all judgments is the same for every run.
+    largest = int(qrels.values.max(initial=1))
+    completed = [measure.completed(gains="log2", largest=largest) for measure in measures]
+    _refuse_real_grades(qrels, completed)
+    _warn_if_swapped(qrels, retrieved)
+    _warn_if_queries_find_themselves(retrieved, judged)
+
+    numbers = _evaluated_queries(qrels, retrieved, missing_queries)
+    queries = [qrels.queries[number] for number in numbers]
+    only_relevant = not any(measure.of_runs_only for measure in measures)
+    cells = _judged_cells(qrels, retrieved, numbers, only_relevant=only_relevant)
+    tell_of_unmatched_documents(qrels, retrieved, queries, cells)
+    groups = group_by_cutoff(completed)
+    orders = _values_by_order(groups, cells)
+    tie_variance = None
+    if n_orders is not None:
+        tie_variance = np.zeros(orders.expected.shape)
+        tied = _tied_queries(cells)
+        if len(tied):
+            tie_variance[tied] = _variance_over_orders(
+                groups, cells.select(tied), n_orders, independent_random_state(random_state)
+            )
+    return RunEvaluation(
+        name=run.name if name is None else name,
+        measures=list(map(str, measures)),
+        queries=queries,
+        expected=orders.expected,
+        worst=orders.worst,
+        best=orders.best,
+        trec_eval=orders.trec_eval,
+        tie_variance=tie_variance,
+    )
+
+
+def _refuse_missing_cutoffs(measures):
     for measure in measures:
         if measure.needs_cutoff and measure.cutoff is None:
             raise ValueError(f"{measure} needs a cutoff, such as {measure}@10.")
-    qrels = (read_qrels if isinstance(qrels, str | PathLike) else Qrels)(qrels).table
-    run = (read_run if isinstance(run, str | PathLike) else Run)(run)
-    table = run.table
-    if ignore_identical_ids:
-        qrels, table = (_kept(each, ne) for each in (qrels, table))
-    judged = dict(zip(qrels.queries, qrels.places))
-    if judged_only:
-        table = _kept(table, lambda query, document: document in judged.get(query, ()))
 
-    largest = int(qrels.values.max(initial=1))  # the same for every run
-    completed = [m.completed(gains="log2", largest=largest) for m in measures]
-    are_real = qrels.values.dtype.kind == "f"
-    for measure in completed if are_real else []:
+
+def _select_documents(table, is_selected):
+    """All queries of a table, and the rows with ``is_selected(query, document)``."""
+    queries = map(table.queries.__getitem__, table.numbers)
+    rows = np.flatnonzero(list(map(is_selected, queries, table.documents)))
+    return DocumentTable(
+        table.queries,
+        table.numbers[rows],
+        [table.documents[row] for row in rows],
+        table.values[rows],
+        table.best_first,
+    )
+
+
+def _refuse_real_grades(qrels, measures):
+    """Raise an error for real numbers as relevance if a measure takes integers alone."""
+    if qrels.values.dtype.kind != "f":
+        return
+    for measure in measures:
         if not measure.takes_real_grades:
             raise ValueError(
                 f"{measure} takes integers as relevance, got "
@@ -184,92 +240,158 @@ def evaluate_run(
                 "the run: are they swapped?"
             )
 
-    # Warn where the judgments look like scores, and the scores like judgments
-    most = np.diff(qrels.offsets).max(initial=0)
-    pairs = np.stack([qrels.numbers, qrels.values], axis=1)
-    are_scores = are_real or most > _MOST_GRADES
-    are_scores &= len(np.unique(pairs, axis=0)) == len(pairs)
-    if are_scores and np.isin(table.values, np.arange(_MOST_GRADES)).all():
+
+def _warn_if_swapped(qrels, run):
+    """Warn if the judgments look like scores, and the scores like judgments."""
+    n_documents = np.diff(qrels.offsets).max(initial=0)
+    if qrels.values.dtype.kind != "f" and n_documents <= _N_GRADES_OF_JUDGES:
+        return
+    grades_of_queries = np.stack([qrels.numbers, qrels.values], axis=1)
+    all_differ = len(np.unique(grades_of_queries, axis=0)) == len(grades_of_queries)
+    if all_differ and np.isin(run.values, np.arange(_N_GRADES_OF_JUDGES)).all():
         warn_caller(
             "qrels has another relevance for every document of a query, and run has the "
-            f"scores {np.unique(table.values).tolist()} alone. Judgments come first, "
+            f"scores {np.unique(run.values).tolist()} alone. Judgments come first, "
             "then the run: are they swapped?",
         )
 
-    # Warn of queries that are documents: each finds itself
-    are_own = [
-        query in places
-        and table.values[start] == table.values[start + places[query]]
-        and query not in judged.get(query, ())
-        for query, places, start in zip(table.queries, table.places, table.offsets)
-        if places
-    ]
-    if len(are_own) > 1 and all(are_own):
+
+def _warn_if_queries_find_themselves(run, judged):
+    """Warn if all queries have the best score for a document of their own identifier.
+
+    Parameters
+    ----------
+    run : DocumentTable
+
+    judged : dict of str to collection of str
+        Judged documents of each query.
+    """
+    find_themselves = []
+    for query, places, first_row in zip(run.queries, run.places, run.offsets):
+        if places:
+            is_first = (
+                query in places
+                and run.values[first_row] == run.values[first_row + places[query]]
+            )
+            find_themselves.append(is_first and query not in judged.get(query, ()))
+    if len(find_themselves) > 1 and all(find_themselves):
         warn_caller(
             "every query finds first the document of its own identifier, which is not "
             "judged. If the queries are documents, pass ignore_identical_ids=True.",
         )
 
-    # Queries: those in both, and perhaps those that the run lacks
-    is_found = places_among(table.queries, qrels.queries) >= 0
-    if not is_found.any():
+
+def _evaluated_queries(qrels, run, missing_queries):
+    """Numbers of the judged queries that are evaluated; an error if the run has none."""
+    is_in_run = places_among(run.queries, qrels.queries) >= 0
+    if not is_in_run.any():
         raise ValueError(
             "no query of the run is judged: the queries of the run are "
-            f"{_some(table.queries)}, those of the judgments {_some(qrels.queries)}."
-            f"{hint_of_alike(qrels.queries, table.queries, 'query_id')}"
+            f"{_first_queries(run.queries)}, those of the judgments "
+            f"{_first_queries(qrels.queries)}."
+            f"{hint_of_alike(qrels.queries, run.queries, 'query_id')}"
         )
-    tell_of_unmatched_queries(qrels, table, is_found)
-    evaluated = np.arange(len(qrels.queries))
-    if missing_queries == "skip":
-        evaluated = evaluated[is_found]
-
-    # Judged documents, and all measures in the orders of their ties
-    of_relevance = not any(measure.of_runs_only for measure in measures)
-    cells = _match(qrels, table, evaluated, of_relevance)
-    queries = [qrels.queries[number] for number in evaluated]
-    tell_of_unmatched_documents(qrels, table, queries, cells)
-    groups = group_by_cutoff(completed)
-    expected = evaluate_ties(groups, cells)
-    values = np.stack([expected] * len(_ORDERS))
-    is_ranked = cells.t < cells.n_items[cells.query]
-    is_tied = is_ranked & (cells.n > 1)
-    is_listed = is_tied | is_ranked & (cells.place != cells.t)  # perhaps by 32 bits alone
-    tied = np.unique(cells.query[is_tied])
-    for place, order in enumerate(_ORDERS[1:], start=1):
-        some = np.unique(cells.query[is_listed]) if order == "listed" else tied
-        if len(some):
-            values[place, some] = evaluate_ties(groups, cells.select(some), order=order)
-
-    # Variance over random orders, one at a time: all of them would take much memory
-    variance = None if n_orders is None else np.zeros(expected.shape)
-    if n_orders is not None and len(tied):
-        cells = cells.select(tied)
-        random_state = independent_random_state(random_state)
-        places = _random_places(cells, n_orders, random_state)
-        orders = (replace(cells, place=place) for place in places)
-        drawn = [evaluate_ties(groups, each, order="listed") for each in orders]
-        drawn = np.var(drawn, axis=0, ddof=1)
-        variance[tied] = np.where(drawn > _ROUNDING, drawn, 0.0)
-    name = run.name if name is None else name
-    return RunEvaluation(name, list(map(str, measures)), queries, *values, variance)
+    tell_of_unmatched_queries(qrels, run, is_in_run)
+    numbers = np.arange(len(qrels.queries))
+    return numbers[is_in_run] if missing_queries == "skip" else numbers
 
 
-def _kept(table, wanted):
-    """All queries of a table, and those rows of which ``wanted(query, document)``."""
-    pairs = zip(map(table.queries.__getitem__, table.numbers), table.documents)
-    rows = np.flatnonzero([wanted(*pair) for pair in pairs])
-    documents = [table.documents[row] for row in rows]
-    of_rows = table.numbers[rows], documents, table.values[rows]
-    return DocumentTable(table.queries, *of_rows, table.best_first)
-
-
-def _some(queries):
+def _first_queries(queries):
+    """The first identifiers, in words."""
     if not len(queries):
         return "none"
     return ", ".join(map(repr, queries[:3])) + (", ..." if len(queries) > 3 else "")
 
 
-def _match(qrels, run, queries, only_relevant):
+@dataclass(frozen=True)
+class Judgments:
+    """Judgments of the evaluated queries, and where the run has their documents.
+
+    Parameters
+    ----------
+    query : ndarray of shape (n_judgments,) of int64
+        Number of the query among the evaluated ones.
+
+    grade : ndarray of shape (n_judgments,) of int64 or float64
+        Relevance.
+
+    place : ndarray of shape (n_judgments,) of int64
+        Place of the document among the rows of its query in the run, or -1.
+
+    listed : ndarray of shape (n_judgments,) of int64
+        The same in trec_eval's order, whose scores have 32 bits.
+
+    first_row : ndarray of shape (n_judgments,) of int64
+        First row of the query in the run.
+    """
+
+    query: np.ndarray
+    grade: np.ndarray
+    place: np.ndarray
+    listed: np.ndarray
+    first_row: np.ndarray
+
+    @classmethod
+    def from_tables(cls, qrels, run, queries):
+        """All judgments; those of queries that are not evaluated have the query -1.
+
+        Parameters
+        ----------
+        qrels, run : DocumentTable
+
+        queries : ndarray of int64
+            Numbers of the evaluated queries among those of the judgments, ascending.
+        """
+        number_among_evaluated = np.full(len(qrels.queries), -1)
+        number_among_evaluated[queries] = np.arange(len(queries))
+        number_in_run = places_among(run.queries, qrels.queries)
+        place = _places_of_judged(qrels, run, number_in_run)
+        listed_run = _with_32_bits(run)
+        listed = place
+        if listed_run is not run:
+            listed = _places_of_judged(qrels, listed_run, number_in_run)
+        return cls(
+            query=number_among_evaluated[qrels.numbers],
+            grade=qrels.values,
+            place=place,
+            listed=listed,
+            first_row=run.offsets[number_in_run][qrels.numbers],
+        )
+
+    def take(self, rows):
+        """Some of the judgments, by numbers or by a mask."""
+        return Judgments(
+            query=self.query[rows],
+            grade=self.grade[rows],
+            place=self.place[rows],
+            listed=self.listed[rows],
+            first_row=self.first_row[rows],
+        )
+
+
+def _with_32_bits(run):
+    """The run as trec_eval holds it: 32 bits of scores are tied more often."""
+    with np.errstate(over="ignore"):
+        scores = run.values.astype(np.float32)
+    is_tied = run.values[1:] == run.values[:-1]
+    is_tied_by_32_bits = scores[1:] == scores[:-1]
+    if np.array_equal(is_tied, is_tied_by_32_bits):
+        return run
+    return DocumentTable(run.queries, run.numbers, run.documents, scores, True)
+
+
+def _places_of_judged(qrels, run, number_in_run):
+    """Place of each judged document among the rows of its query in the run, or -1."""
+    # A query that the run lacks has the number -1, and then the last, empty places.
+    places_by_query = [*run.places, {}]
+    places = chain.from_iterable(
+        map(places_by_query[number].get, qrels.documents[rows], repeat(-1))
+        for number, rows in zip(number_in_run, qrels.rows_by_query())
+    )
+    return np.fromiter(places, dtype=np.int64, count=len(qrels.values))
+
+
+def _judged_cells(qrels, run, queries, *, only_relevant):
     """Cells of judged documents: where they are ranked, and among which ties.
 
     Parameters
@@ -283,55 +405,130 @@ def _match(qrels, run, queries, only_relevant):
     only_relevant : bool
         Whether to look for documents of relevance 1 and above alone.
     """
-    # The run as trec_eval holds it, which 32 bits of scores tie more often
-    with np.errstate(over="ignore"):
-        scores = run.values.astype(np.float32)
-    ties = [each[1:] == each[:-1] for each in (run.values, scores)]
-    rows = run.queries, run.numbers, run.documents, scores, True
-    listed = run if np.array_equal(*ties) else DocumentTable(*rows)
+    judgments = Judgments.from_tables(qrels, run, queries)
+    counts = judgments.query >= 0
+    if only_relevant:
+        counts &= judgments.grade > 0
+    judgments = judgments.take(counts)
+    number_in_run = places_among(run.queries, qrels.queries)[queries]
+    n_items = np.append(np.diff(run.offsets), 0)[number_in_run]
+    return _merge_missing(_cells_of_documents(judgments, run, n_items))
 
-    # The place in both of the document of each judgment, or -1
-    numbers, both = places_among(run.queries, qrels.queries), []
-    for table in (run, listed):
-        places = [*table.places, {}]  # the last, of number -1, is of queries that it lacks
-        found = chain.from_iterable(
-            map(places[number].get, qrels.documents[rows], repeat(-1))
-            for number, rows in zip(numbers, qrels.rows_by_query())
-        )
-        both.append(np.fromiter(found, dtype=np.int64, count=len(qrels.values)))
-    place, listed = both
 
-    # Judgments that count
-    evaluated = np.full(len(qrels.queries), -1)
-    evaluated[queries] = np.arange(len(queries))
-    query, grade = evaluated[qrels.numbers], qrels.values
-    wanted = (query >= 0) & (grade > 0) if only_relevant else query >= 0
-    first_row = run.offsets[numbers][qrels.numbers]
-    columns = query, grade, place, listed, first_row
-    query, grade, place, listed, first_row = (column[wanted] for column in columns)
+def _cells_of_documents(judgments, run, n_items):
+    """Find the tie of each judged document, which is a cell, and sort the cells.
 
-    # Their ties; what was not retrieved is one tie after the last rank
-    n_items = np.append(np.diff(run.offsets), 0)[numbers][queries]
-    is_missing = place < 0
-    n_missing = np.bincount(query[is_missing], minlength=len(queries))
-    tie = np.searchsorted(run.tie_starts, first_row + place, side="right") - 1
+    What the run lacks is one tie after the last rank.
+
+    Parameters
+    ----------
+    judgments : Judgments
+
+    run : DocumentTable
+
+    n_items : ndarray of shape (n_queries,) of int64
+        Number of documents that each evaluated query has in the run.
+    """
+    is_missing = judgments.place < 0
+    n_missing = np.bincount(judgments.query[is_missing], minlength=len(n_items))
+    row = judgments.first_row + judgments.place
+    tie = np.searchsorted(run.tie_starts, row, side="right") - 1
     n_tied = np.diff(run.tie_starts, append=0)
-    t = np.where(is_missing, n_items[query], run.tie_starts[tie] - first_row)
-    n = np.where(is_missing, n_missing[query], n_tied[tie])
-    order = np.lexsort((grade, t, query))
-    columns = query, grade, t, n, is_missing, listed
-    query, grade, t, n, is_missing, listed = (column[order] for column in columns)
-    place = np.where(is_missing, t, listed)
+    n_before = run.tie_starts[tie] - judgments.first_row
+    t = np.where(is_missing, n_items[judgments.query], n_before)
+    n = np.where(is_missing, n_missing[judgments.query], n_tied[tie])
+    order = np.lexsort((judgments.grade, t, judgments.query))
+    judgments = judgments.take(order)
+    t = t[order]
+    is_missing = is_missing[order]
+    place = np.where(is_missing, t, judgments.listed)
     place[is_missing] += np.arange(is_missing.sum())
+    return Cells(
+        query=judgments.query,
+        t=t,
+        n=n[order],
+        grade=judgments.grade,
+        count=np.ones_like(t),
+        n_items=n_items,
+        place=place,
+    )
 
-    # Missing documents of one grade are one cell
-    begins = np.ones(len(query), dtype=bool)
+
+def _merge_missing(cells):
+    """Make one cell of all documents of a query and grade that the run lacks."""
+    is_missing = ~_is_ranked(cells)
+    begins = np.ones(len(cells.query), dtype=bool)
     begins[1:] = ~(is_missing[1:] & is_missing[:-1])
-    begins[1:] |= (query[1:] != query[:-1]) | (grade[1:] != grade[:-1])
+    begins[1:] |= cells.query[1:] != cells.query[:-1]
+    begins[1:] |= cells.grade[1:] != cells.grade[:-1]
     first = np.flatnonzero(begins)
-    count = np.diff(first, append=len(query))
-    columns = (column[first] for column in (query, t, n, grade))
-    return Cells(*columns, count, n_items, place[first])
+    return Cells(
+        query=cells.query[first],
+        t=cells.t[first],
+        n=cells.n[first],
+        grade=cells.grade[first],
+        count=np.diff(first, append=len(cells.query)),
+        n_items=cells.n_items,
+        place=cells.place[first],
+    )
+
+
+class _ValuesByOrder(NamedTuple):
+    """Values of all measures in orders of tied documents."""
+
+    expected: np.ndarray  # (n_queries, n_measures)
+    worst: np.ndarray  # (n_queries, n_measures)
+    best: np.ndarray  # (n_queries, n_measures)
+    trec_eval: np.ndarray  # (n_queries, n_measures)
+
+
+def _values_by_order(groups, cells):
+    """Evaluate all orders; queries without ties have one value in all of them."""
+    expected = evaluate_ties(groups, cells)
+    tied = _tied_queries(cells)
+    return _ValuesByOrder(
+        expected=expected,
+        worst=_replaced(expected, tied, groups, cells, "worst"),
+        best=_replaced(expected, tied, groups, cells, "best"),
+        trec_eval=_replaced(
+            expected, _queries_moved_by_lists(cells), groups, cells, "listed"
+        ),
+    )
+
+
+def _replaced(expected, queries, groups, cells, order):
+    """Expected values, but for some queries values of one order of ties."""
+    values = expected.copy()
+    if len(queries):
+        values[queries] = evaluate_ties(groups, cells.select(queries), order=order)
+    return values
+
+
+def _is_ranked(cells):
+    """Whether the run has the documents of each cell."""
+    return cells.t < cells.n_items[cells.query]
+
+
+def _tied_queries(cells):
+    """Queries that have a judged document among ranked ties."""
+    return np.unique(cells.query[_is_ranked(cells) & (cells.n > 1)])
+
+
+def _queries_moved_by_lists(cells):
+    """Queries whose ranking may differ in trec_eval, perhaps by 32 bits alone."""
+    is_moved = (cells.n > 1) | (cells.place != cells.t)
+    return np.unique(cells.query[_is_ranked(cells) & is_moved])
+
+
+def _variance_over_orders(groups, cells, n_orders, random_state):
+    """Variance of each value over random orders of ties, (n_queries, n_measures)."""
+    # One order at a time: all of them would take much memory.
+    values = [
+        evaluate_ties(groups, replace(cells, place=place), order="listed")
+        for place in _random_places(cells, n_orders, random_state)
+    ]
+    variance = np.var(values, axis=0, ddof=1)
+    return np.where(variance > _ROUNDING_OF_VARIANCE, variance, 0.0)
 
 
 def _random_places(cells, n_orders, random_state):
@@ -339,17 +536,18 @@ def _random_places(cells, n_orders, random_state):
 
     Documents of a tie that are not among the cells take places, too.
     """
-    is_ranked = cells.t < cells.n_items[cells.query]
-    first = cells.starts[is_ranked[cells.starts]]
+    is_ranked = _is_ranked(cells)
+    is_ranked_tie = is_ranked[cells.starts]
+    first = cells.starts[is_ranked_tie]  # cell of each tie
     size = cells.n[first]
-    n_judged = np.diff(cells.starts, append=len(cells.t))[is_ranked[cells.starts]]
-    tie = np.repeat(np.arange(len(first)), size)
+    n_judged = np.diff(cells.starts, append=len(cells.t))[is_ranked_tie]
+    tie = np.repeat(np.arange(len(first)), size)  # of each document
     start = np.cumsum(size) - size
-    # The first documents of each tie stand for its cells, the others for what is not judged
+    # The first documents of each tie stand for its cells, the others are not judged.
     is_judged = np.arange(len(tie)) - start[tie] < n_judged[tie]
     before = np.repeat(cells.t[first] - start, n_judged)
     for _ in range(n_orders):
-        # Halves, lest the sum be rounded up to the next tie
+        # Numbers below a half: rounding would bring larger ones to the next tie.
         order = np.argsort(tie + random_state.random_sample(len(tie)) / 2)
         drawn = np.empty_like(order)
         drawn[order] = np.arange(len(tie))

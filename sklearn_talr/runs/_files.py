@@ -4,11 +4,14 @@ import csv
 import json
 import math
 from collections import Counter, defaultdict
+from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from io import BytesIO, StringIO
-from itertools import count
+from itertools import chain, count
 from os import PathLike
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -39,26 +42,88 @@ from ._sources import (
     plain_name,
 )
 
-_LINE_OF_QRELS = "query, iteration, document, relevance"
-_LINE_OF_RUN = "query, Q0, document, rank, score, tag"
-_LONG = f" has more than {BYTES_OF_LINE} bytes, so this is no file of TREC's formats."
-_FIELDS_OF_RUN, _FIELDS_OF_BOTH = 6, 10  # judgments have 4
-_FIELDS_OF_TRIPLES = 3
+# Fields of a line of a table without a head, such as query, document and relevance
+_N_FIELDS_OF_TRIPLES = 3
+_BYTES_SHOWN = 40  # of a field, in messages
 _NO_HEAD = (
     " Without a head nobody knows what the columns are. Name them, as by "
     "pd.read_csv(path, sep={sep!r}, names=['query_id', 'doc_id', {name!r}], "
     "dtype={{'query_id': str, 'doc_id': str}})"
 )
+_LONG = f" has more than {BYTES_OF_LINE} bytes, so this is no file of TREC's formats."
 _NUL = (
     " has a NUL byte, so this is no text, or text in UTF-16, which must be saved as UTF-8."
 )
 _WIDE = f" has an identifier of {{}} bytes; {BYTES_OF_ID} are the most."
-_NO_INTEGER = ": relevance {!r} is no integer. Real gains are read from .json and tables."
-_NO_SCORE = ": score {!r} is no finite number."
 _BLANK = "has an identifier a blank, or is the score before the rank?"
-_NO_RANK = f": rank {{!r}} is no integer. A line must have {_LINE_OF_RUN}: {_BLANK}"
 _RANKS = f": scores count the lines of its query, as ranks do: {_BLANK}"
 _NUMBER_AS_TAG = f": the sixth of more than six words is a number: {_BLANK}"
+_SWAPPED = " Judgments have 4 and come first, runs have 6: are the files swapped?"
+
+
+@dataclass(frozen=True)
+class LineFormat:
+    """Columns of the lines of a file without a head.
+
+    Parameters
+    ----------
+    form : type
+        `Qrels` or `Run`, which the file holds.
+
+    columns : tuple of str
+        Name of each field. There are a "query" and a "document".
+
+    value : str
+        The column of the relevance, or of the score.
+
+    is_valid : callable
+        Tells of each number of an array whether a table may hold it.
+
+    problem : str
+        What is wrong with a value that a table may not hold.
+
+    rank : str, default=None
+        The column of ranks, which are integers.
+
+    has_more_words : bool, default=False
+        Whether words may follow the last field; they are not used.
+    """
+
+    form: type
+    columns: tuple
+    value: str
+    is_valid: Callable
+    problem: str
+    rank: str | None = None
+    has_more_words: bool = False
+
+    @property
+    def names(self):
+        """Names of the columns, in words."""
+        return ", ".join(self.columns)
+
+    @property
+    def rank_problem(self):
+        """What is wrong with a rank that is no integer."""
+        return f": rank {{!r}} is no integer. A line must have {self.names}: {_BLANK}"
+
+
+_QRELS_FORMAT = LineFormat(
+    form=Qrels,
+    columns=("query", "iteration", "document", "relevance"),
+    value="relevance",
+    is_valid=are_integers,
+    problem=(": relevance {!r} is no integer. Real gains are read from .json and tables."),
+)
+_RUN_FORMAT = LineFormat(
+    form=Run,
+    columns=("query", "Q0", "document", "rank", "score", "tag"),
+    value="score",
+    is_valid=np.isfinite,
+    problem=": score {!r} is no finite number.",
+    rank="rank",
+    has_more_words=True,
+)
 
 
 @validated(path=[str, PathLike])
@@ -186,33 +251,45 @@ def _read_file(path, form):
     """Qrels or Run of a file, by its suffix, its first bytes and its first line."""
     path = local_path(path)
     name = plain_name(path)
-    suffix, stem = Path(name).suffix.lower(), Path(name).stem
+    suffix = Path(name).suffix.lower()
+    stem = Path(name).stem
     with Source(path) as source:
-        if suffix == ".parquet" or source.start.startswith(START_OF_PARQUET):
-            return _wrapped(path, form, stem, _data_of_parquet, source)
-        if suffix == ".json":
-            return _wrapped(path, form, stem, _data_of_json, source)
-        if suffix == ".jsonl":
-            return _wrapped(path, form, stem, _data_of_json_lines, source)
+        read_data = _reader_of_data(suffix, source.start)
+        if read_data is not None:
+            return _read_data(path, form, source, read_data, stem)
         delimiter = _delimiter_of_head(source.start)
         if delimiter is not None:
             table = _table_with_head(path, delimiter, source.content(), form)
-            return form(table) if form is Qrels else form(table, stem)
+            return _made(form, table, stem)
         if suffix == ".csv":
             raise ValueError(f"{path}, line 1 is no head.{_no_head(form, ',')}")
-        if form is Qrels:
-            rest = _LINE_OF_QRELS, 3, are_integers, _NO_INTEGER
-            return Qrels(_read(path, source.blocks(), *rest)[0])
-        rest = _LINE_OF_RUN, 4, np.isfinite, _NO_SCORE
-        return Run(*_read(path, source.blocks(), *rest))
+        line_format = _QRELS_FORMAT if form is Qrels else _RUN_FORMAT
+        table, tag = _table_of_lines(path, source.blocks(), line_format)
+        return _made(form, table, tag)
 
 
-def _wrapped(path, form, stem, data_of, source):
+def _made(form, data, name):
+    """Qrels, or a Run of this name."""
+    return Run(data, name) if form is Run else Qrels(data)
+
+
+def _reader_of_data(suffix, start):
+    """What reads files of such a suffix and such first bytes; None for lines of text."""
+    if suffix == ".parquet" or start.startswith(START_OF_PARQUET):
+        return _data_of_parquet
+    if suffix == ".json":
+        return _data_of_json
+    if suffix == ".jsonl":
+        return _data_of_json_lines
+    return None
+
+
+def _read_data(path, form, source, read_data, stem):
     """Qrels or Run of what a file holds; errors name the file."""
     content = source.content()
     try:
-        data, name = data_of(content, form)
-        return form(data, name or stem) if form is Run else form(data)
+        data, name = read_data(content, form)
+        return _made(form, data, name or stem)
     except (LookupError, TypeError, ValueError) as error:
         raise ValueError(f"{path} cannot be read: {error}") from error
 
@@ -227,32 +304,41 @@ def _data_of_parquet(content, form):
 
 def _data_of_json(content, form):
     """What a file of JSON holds, and the name of mteb's model, if it has one."""
-    data, name = _loaded(content), None
-    if "mteb_model_meta" in data:
-        name = data.pop("mteb_model_meta")["model_name"]
-        parts = [(subset, split) for subset in data for split in data[subset]]
-        if len(parts) != 1:
-            raise ValueError(
-                f"it has the subsets and splits {parts}. Read it by json.load, and "
-                "pass data[subset][split] of one to Run"
-            )
-        data = data[parts[0][0]][parts[0][1]]
-    return data, name
+    data = _loaded(content)
+    if "mteb_model_meta" not in data:
+        return data, None
+    name = data.pop("mteb_model_meta")["model_name"]
+    parts = [(subset, split) for subset in data for split in data[subset]]
+    if len(parts) != 1:
+        raise ValueError(
+            f"it has the subsets and splits {parts}. Read it by json.load, and "
+            "pass data[subset][split] of one to Run"
+        )
+    subset, split = parts[0]
+    return data[subset][split], name
 
 
 def _data_of_json_lines(content, form):
     """Records of lines, or the table of predictions of sentence-transformers."""
-    data = [_loaded(line) for line in content.split(b"\n") if line.strip()]
-    if not data or "results" not in data[0]:
-        return data, None
-    asked = query_identifiers(query["query_id"] for query in data)
+    records = [_loaded(line) for line in content.split(b"\n") if line.strip()]
+    if not records or "results" not in records[0]:
+        return records, None
     hits = [
-        {"query_id": query["query_id"], **hit} for query in data for hit in query["results"]
+        {"query_id": record["query_id"], **hit}
+        for record in records
+        for hit in record["results"]
     ]
-    # Queries that found nothing are in the run, too
-    table, n_asked = form(hits).table, len(asked)
-    rows = table.numbers + n_asked, table.documents, table.values
-    return DocumentTable([*asked, *table.queries], *rows, table.best_first), None
+    table = form(hits).table
+    # Queries that found nothing are in the run, too.
+    queries = query_identifiers(record["query_id"] for record in records)
+    with_all_queries = DocumentTable(
+        [*queries, *table.queries],
+        table.numbers + len(queries),
+        table.documents,
+        table.values,
+        table.best_first,
+    )
+    return with_all_queries, None
 
 
 def _delimiter_of_head(content):
@@ -271,7 +357,8 @@ def _columns_with_head(path, delimiter, text):
     names = next(rows)
     if len(set(names)) < len(names):
         raise ValueError(f"{path}, line 1 has two columns of one name: {', '.join(names)}.")
-    table, lines = [], []
+    cells = []
+    lines = []
     try:
         for row in filter(None, rows):
             if len(row) != len(names):
@@ -279,13 +366,13 @@ def _columns_with_head(path, delimiter, text):
                     f"{path}, line {rows.line_num} has {len(row)} fields instead of "
                     f"{len(names)}: {', '.join(names)}."
                 )
-            table.append(row)
+            cells.append(row)
             lines.append(rows.line_num)
     except csv.Error as error:
         raise ValueError(
             f"{path}, line {rows.line_num}: {error}. Is a quotation mark left open?"
         ) from error
-    columns = zip(*table) if table else [()] * len(names)
+    columns = zip(*cells) if cells else [()] * len(names)
     return dict(zip(names, columns)), lines
 
 
@@ -313,7 +400,8 @@ def _numbers_of_cells(path, lines, name, cells):
     if name is None:
         return None
     numbers = np.array([_number(cell.strip().encode("utf-8", "replace")) for cell in cells])
-    _refuse(path, lines, ~np.isfinite(numbers), f": {name} {{!r}} is no number.", cells)
+    problem = f": {name} {{!r}} is no number."
+    _refuse_lines(path, lines, ~np.isfinite(numbers), problem, shown=cells)
     return numbers
 
 
@@ -327,19 +415,75 @@ def _no_head(form, separator):
 
 def _loaded(text):
     """What JSON holds; of a name that a dict has twice, json would take the last."""
-
-    def once(pairs):
-        found = dict(pairs)
-        if len(found) < len(pairs):
-            counts = Counter(name for name, _ in pairs)
-            raise ValueError(f"{counts.most_common(1)[0][0]!r} comes twice in one dict.")
-        return found
-
-    return json.loads(text, object_pairs_hook=once)
+    return json.loads(text, object_pairs_hook=_dict_of_different_names)
 
 
-def _read(path, blocks, line_format, value_field, are_right, problem):
-    """Read the table of a file, and the last field of its first line.
+def _dict_of_different_names(pairs):
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        counts = Counter(name for name, _ in pairs)
+        raise ValueError(f"{counts.most_common(1)[0][0]!r} comes twice in one dict.")
+    return values
+
+
+# Lines of TREC's formats
+
+
+class _Lines(NamedTuple):
+    """Some lines that have fields.
+
+    Parameters
+    ----------
+    numbers : ndarray of shape (n_lines,) of int64
+        The first line of a file is 1.
+
+    fields : dict of str to sequence of bytes of length n_lines
+        By the names of the columns.
+    """
+
+    numbers: np.ndarray
+    fields: dict
+
+
+class _Rows(NamedTuple):
+    """Rows of a table that some lines hold.
+
+    Parameters
+    ----------
+    lines : ndarray of shape (n_rows,) of int64
+        Numbers of the lines.
+
+    query_numbers : ndarray of shape (n_rows,) of int64
+
+    documents : list of str of length n_rows
+
+    values : ndarray of shape (n_rows,)
+
+    ranks : ndarray of shape (n_rows,), or None
+        If the format has them.
+    """
+
+    lines: np.ndarray
+    query_numbers: np.ndarray
+    documents: list
+    values: np.ndarray
+    ranks: np.ndarray | None
+
+    @classmethod
+    def joined(cls, parts):
+        """Rows of all parts, one after another."""
+        has_ranks = parts[0].ranks is not None
+        return cls(
+            lines=np.concatenate([part.lines for part in parts]),
+            query_numbers=np.concatenate([part.query_numbers for part in parts]),
+            documents=list(chain.from_iterable(part.documents for part in parts)),
+            values=np.concatenate([part.values for part in parts]),
+            ranks=np.concatenate([part.ranks for part in parts]) if has_ranks else None,
+        )
+
+
+def _table_of_lines(path, blocks, line_format):
+    """The table of a file, and the last field of its first line.
 
     Parameters
     ----------
@@ -348,125 +492,204 @@ def _read(path, blocks, line_format, value_field, are_right, problem):
     blocks : iterable of bytes
         What it holds, in whole lines.
 
-    line_format : str
-        Names of the fields of a line, of which the first is the query and the third the
-        document.
-
-    value_field : int
-        Place of the number among the fields.
-
-    are_right : callable
-        Tells of each number whether a table may hold it.
-
-    problem : str
-        What is wrong with a number that a table may not hold.
+    line_format : LineFormat
     """
-    queries = defaultdict(count().__next__)
-    numbers, documents, ranks, values, lines = [], [], [], [], []
-    name = None
-    for some_lines, columns in _columns_of_lines(path, blocks, line_format):
-        query, _, document, *_, last = columns
-        value = _parsed_numbers(columns[value_field])
-        _refuse(path, some_lines, ~are_right(value), problem, columns[value_field])
-        if value_field == 4:
-            rank = _parsed_numbers(columns[3])
-            _refuse(path, some_lines, ~are_integers(rank), _NO_RANK, columns[3])
-            ranks.append(rank)
-        name = name or decoded(last[0])
-        numbers.append(_as_integers(map(queries.__getitem__, query), len(query)))
-        documents += decoded(b"\0".join(document)).split("\0")
-        values.append(value)
-        lines.append(some_lines)
-    if name is None:
-        raise ValueError(f"{path} is empty: a line must have {line_format}.")
-    numbers, values, lines = map(np.concatenate, (numbers, values, lines))
-    if ranks:
-        _refuse_ranks(path, lines, numbers, np.concatenate(ranks), values)
+    number_of_query = defaultdict(count().__next__)
+    tag = None
+    parts = []
+    for lines in _lines_with_fields(path, blocks, line_format):
+        if tag is None:
+            tag = decoded(lines.fields[line_format.columns[-1]][0])
+        parts.append(_rows_of_lines(path, lines, line_format, number_of_query))
+    if not parts:
+        raise ValueError(f"{path} is empty: a line must have {line_format.names}.")
+    rows = _Rows.joined(parts)
+    if rows.ranks is not None:
+        _refuse_scores_that_count(path, rows)
     try:
-        rows = numbers, documents, values
-        ranks = np.concatenate(ranks) if ranks else None
-        queries = list(map(decoded, queries))
-        return DocumentTable(queries, *rows, value_field == 4, ranks=ranks), name
+        table = DocumentTable(
+            list(map(decoded, number_of_query)),
+            rows.query_numbers,
+            rows.documents,
+            rows.values,
+            line_format.form is Run,
+            ranks=rows.ranks,
+        )
     except RepeatedDocumentError as error:
-        raise ValueError(f"{path}, line {lines[error.args[2]]}: {error}") from error
+        raise ValueError(f"{path}, line {rows.lines[error.args[2]]}: {error}") from error
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
+    return table, tag
 
 
-def _refuse_ranks(path, lines, numbers, rank, score):
+def _rows_of_lines(path, lines, line_format, number_of_query):
+    """Rows of some lines; an error names the line of a field that is no number.
+
+    Parameters
+    ----------
+    path : Path
+
+    lines : _Lines
+
+    line_format : LineFormat
+
+    number_of_query : defaultdict of bytes to int
+        It gives a query that it does not have the next number.
+    """
+    values = _parsed_column(
+        path, lines, line_format.value, line_format.is_valid, line_format.problem
+    )
+    ranks = None
+    if line_format.rank is not None:
+        ranks = _parsed_column(
+            path, lines, line_format.rank, are_integers, line_format.rank_problem
+        )
+    queries = lines.fields["query"]
+    documents = decoded(b"\0".join(lines.fields["document"])).split("\0")
+    numbers = _as_integers(map(number_of_query.__getitem__, queries), len(queries))
+    return _Rows(lines.numbers, numbers, documents, values, ranks)
+
+
+def _parsed_column(path, lines, column, is_valid, problem):
+    """Numbers of a column, or an error that names the line of one that is not valid."""
+    texts = lines.fields[column]
+    numbers = _parsed_numbers(texts)
+    _refuse_lines(path, lines.numbers, ~is_valid(numbers), problem, shown=texts)
+    return numbers
+
+
+def _refuse_scores_that_count(path, rows):
     """Raise an error if the scores of each query count its lines.
 
     Not if ranks count them backwards, as in a file that has its best lines last.
     """
-    order = np.argsort(numbers, kind="stable")
-    rank, score, size = rank[order], score[order], np.bincount(numbers)
-    first = np.cumsum(size) - size
+    order = np.argsort(rows.query_numbers, kind="stable")
+    ranks = rows.ranks[order]
+    scores = rows.values[order]
+    n_lines = np.bincount(rows.query_numbers)
+    first = np.cumsum(n_lines) - n_lines
+    start = scores - np.arange(len(scores))
+    counts_lines = _are_constant(start, first) & np.isin(scores[first], [0, 1])
+    counts_lines &= ~_are_constant(ranks + scores, first)
+    has_several = n_lines > 1
+    if has_several.any() and counts_lines[has_several].all():
+        is_first = np.arange(len(order)) == first[has_several][0]
+        _refuse_lines(path, rows.lines[order], is_first, _RANKS)
 
-    def is_one(column):
-        return np.maximum.reduceat(column, first) == np.minimum.reduceat(column, first)
 
-    start = score - np.arange(len(score))
-    counts = is_one(start) & np.isin(score[first], [0, 1]) & ~is_one(rank + score)
-    several = size > 1
-    if several.any() and counts[several].all():
-        _refuse(path, lines[order], np.arange(len(order)) == first[several][0], _RANKS)
+def _are_constant(values, first):
+    """Whether the values of each query are one; `first` has its first row."""
+    return np.maximum.reduceat(values, first) == np.minimum.reduceat(values, first)
 
 
-def _columns_of_lines(path, blocks, line_format):
-    """Yield the numbers of many lines that are not blank, and a list for each field."""
-    n_fields = line_format.count(",") + 1
+def _lines_with_fields(path, blocks, line_format):
+    """Yield the fields of many lines, but for blank lines and comments.
+
+    Parameters
+    ----------
+    path : Path
+
+    blocks : iterable of bytes
+
+    line_format : LineFormat
+
+    Yields
+    ------
+    lines : _Lines
+    """
     n_before = 0
     for block in blocks:
         # Files that were put together have marks in their midst.
         block = block.removeprefix(MARK).replace(b"\n" + MARK, b"\n")
         ends = np.flatnonzero(np.frombuffer(block, dtype=np.uint8) == ord("\n"))
-        lines = np.arange(n_before + 1, n_before + len(ends) + 1)
+        numbers = np.arange(n_before + 1, n_before + len(ends) + 1)
         n_before += len(ends)
         if b"\0" in block:
-            has_nul = lines == lines[0] + block.count(b"\n", 0, block.index(b"\0"))
-            _refuse(path, lines, has_nul, _NUL)
+            n_lines_before_nul = block.count(b"\n", 0, block.index(b"\0"))
+            _refuse_lines(path, numbers, numbers == numbers[0] + n_lines_before_nul, _NUL)
         width = np.diff(ends, prepend=-1) - 1
-        _refuse(path, lines, width > BYTES_OF_LINE, _LONG)
-        # Most often every line has its fields, and one split of all lines is fastest.
-        words, step = block.replace(b"\n", b" \0 ").split(), n_fields + 1
-        n_right = words[n_fields::step].count(b"\0")
-        has_comments = block.startswith(b"#") or b"\n#" in block
-        if len(words) == step * len(lines) == step * n_right and not has_comments:
-            columns = [words[field::step] for field in range(n_fields)]
-        else:
-            # Comments are blank lines, and words after a run's tag are part of no field,
-            # unless they are other lines, whose ends are not ours
-            texts = block.split(b"\n")[:-1]
-            fields = [[] if text.startswith(b"#") else text.split() for text in texts]
-            if n_fields == _FIELDS_OF_RUN:
-                has_blank = [
-                    len(every) > n_fields
-                    and b"".join(every[3:5]).isdigit()
-                    and math.isfinite(_number(every[5]))
-                    for every in fields
-                ]
-                _refuse(path, lines, has_blank, _NUMBER_AS_TAG)
-                fields = [
-                    every if b"\r" in text.rstrip() else every[:n_fields]
-                    for text, every in zip(texts, fields)
-                ]
-            size = _as_integers(map(len, fields), len(fields))
-            problem = f" has {{}} fields instead of {n_fields}: {line_format}."
-            if np.all(size[size > 0] == _FIELDS_OF_BOTH - n_fields):
-                problem += (
-                    " Judgments have 4 and come first, runs have 6: are the files swapped?"
-                )
-            if np.all(size[size > 0] == _FIELDS_OF_TRIPLES):
-                form = Run if n_fields == _FIELDS_OF_RUN else Qrels
-                problem += _no_head(form, "\t").replace("{", "{{").replace("}", "}}")
-            _refuse(path, lines, (size > 0) & (size != n_fields), problem, size)
-            lines, columns = lines[size > 0], list(zip(*filter(None, fields)))
+        _refuse_lines(path, numbers, width > BYTES_OF_LINE, _LONG)
+        lines = _split_at_once(block, numbers, line_format)
+        if lines is None:
+            lines = _split_one_by_one(path, block, numbers, line_format)
         if width.max() > BYTES_OF_ID:
-            for identifiers in columns[0:3:2]:
-                width = _as_integers(map(len, identifiers), len(lines))
-                _refuse(path, lines, width > BYTES_OF_ID, _WIDE, width)
-        if len(lines):
-            yield lines, columns
+            _refuse_wide_identifiers(path, lines)
+        if len(lines.numbers):
+            yield lines
+
+
+def _split_at_once(block, numbers, line_format):
+    """Split all lines of a block, which is fastest; None if some line is not regular.
+
+    Regular lines have all their fields and nothing else. Most blocks have no others.
+    """
+    if block.startswith(b"#") or b"\n#" in block:
+        return None
+    n_fields = len(line_format.columns)
+    words = block.replace(b"\n", b" \0 ").split()
+    n_words_of_line = n_fields + 1  # NUL ends a line.
+    n_ends_in_place = words[n_fields::n_words_of_line].count(b"\0")
+    if (
+        not len(words)
+        == n_words_of_line * len(numbers)
+        == n_words_of_line * n_ends_in_place
+    ):
+        return None
+    columns = enumerate(line_format.columns)
+    return _Lines(numbers, {name: words[place::n_words_of_line] for place, name in columns})
+
+
+def _split_one_by_one(path, block, numbers, line_format):
+    """Split each line of a block; errors name the first line that has other fields."""
+    n_fields = len(line_format.columns)
+    # Comments are blank lines.
+    texts = block.split(b"\n")[:-1]
+    words = [[] if text.startswith(b"#") else text.split() for text in texts]
+    if line_format.has_more_words:
+        _refuse_numbers_as_tags(path, numbers, words, n_fields)
+        # Words after the last field are part of none, unless they are other lines, whose
+        # ends are carriage returns.
+        words = [
+            line if b"\r" in text.rstrip() else line[:n_fields]
+            for text, line in zip(texts, words)
+        ]
+    n_words = _as_integers(map(len, words), len(words))
+    is_wrong = (n_words > 0) & (n_words != n_fields)
+    if is_wrong.any():
+        problem = _problem_of_fields(n_words[n_words > 0], line_format)
+        _refuse_lines(path, numbers, is_wrong, problem, shown=n_words)
+    columns = list(zip(*filter(None, words))) or [()] * n_fields
+    return _Lines(numbers[n_words > 0], dict(zip(line_format.columns, columns)))
+
+
+def _refuse_numbers_as_tags(path, numbers, words, n_fields):
+    """Raise an error for a line of a run whose identifier seems to have a blank."""
+    is_shifted = [
+        len(line) > n_fields
+        and b"".join(line[3:5]).isdigit()
+        and math.isfinite(_number(line[5]))
+        for line in words
+    ]
+    _refuse_lines(path, numbers, is_shifted, _NUMBER_AS_TAG)
+
+
+def _problem_of_fields(n_words, line_format):
+    """What is wrong with lines of so many words, and what they may be."""
+    n_fields = len(line_format.columns)
+    problem = f" has {{}} fields instead of {n_fields}: {line_format.names}."
+    other = _RUN_FORMAT if line_format is _QRELS_FORMAT else _QRELS_FORMAT
+    if np.all(n_words == len(other.columns)):
+        problem += _SWAPPED
+    if np.all(n_words == _N_FIELDS_OF_TRIPLES):
+        no_head = _no_head(line_format.form, "\t")
+        problem += no_head.replace("{", "{{").replace("}", "}}")
+    return problem
+
+
+def _refuse_wide_identifiers(path, lines):
+    for column in ("query", "document"):
+        width = _as_integers(map(len, lines.fields[column]), len(lines.numbers))
+        _refuse_lines(path, lines.numbers, width > BYTES_OF_ID, _WIDE, shown=width)
 
 
 def _parsed_numbers(texts):
@@ -488,10 +711,29 @@ def _as_integers(numbers, n_numbers):
     return np.fromiter(numbers, dtype=np.int64, count=n_numbers)
 
 
-def _refuse(path, lines, are_wrong, problem, found=None):
-    """Raise an error that names the first wrong line, if any, and what was found there."""
-    for wrong in np.flatnonzero(are_wrong)[:1]:
-        shown = found[wrong] if found is not None else None
-        if isinstance(shown, bytes):
-            shown = shown[:40].decode("utf-8", "replace")
-        raise ValueError(f"{path}, line {lines[wrong]}{problem.format(shown)}")
+def _refuse_lines(path, lines, is_wrong, problem, *, shown=None):
+    """Raise an error that names the first wrong line, if any.
+
+    Parameters
+    ----------
+    path : Path
+
+    lines : array-like of shape (n_lines,) of int
+        Numbers of the lines.
+
+    is_wrong : array-like of shape (n_lines,) of bool
+
+    problem : str
+        What is wrong; a brace in it is for what the line has.
+
+    shown : sequence of length n_lines, default=None
+        What each line has.
+    """
+    wrong_lines = np.flatnonzero(is_wrong)
+    if not len(wrong_lines):
+        return
+    first = wrong_lines[0]
+    cell = None if shown is None else shown[first]
+    if isinstance(cell, bytes):
+        cell = cell[:_BYTES_SHOWN].decode("utf-8", "replace")
+    raise ValueError(f"{path}, line {lines[first]}{problem.format(cell)}")

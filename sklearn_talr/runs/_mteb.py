@@ -2,7 +2,9 @@
 
 import json
 from collections import Counter
+from dataclasses import dataclass, replace
 from os import PathLike
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,6 +13,8 @@ from .._progress import warn_caller
 from .._types import Any, Column, DataFrame
 from ._result import import_pandas
 from ._sources import Source, local_path
+
+_N_TASKS_NAMED = 3  # in warnings
 
 
 @validated(tasks=["array-like", None], subsets=["array-like", None])
@@ -87,82 +91,240 @@ def read_mteb_results(
     task
     STS12  0.75     0.5
     """
-    is_one = isinstance(results, str | PathLike) or hasattr(results, "task_results")
-    results = [results] if is_one else list(results)
-    scores = {}  # by model and revision, then by task
-    for each in results:
-        if hasattr(each, "task_results"):
-            column = scores.setdefault((each.model_name, each.model_revision), {})
-            for result in each.task_results:
-                version = getattr(result, "dataset_revision", None)
-                column[result.task_name] = version, _by_subset(result.scores, subsets)
-            continue
-        folder = local_path(each)
-        metas = sorted(folder.rglob("model_meta.json"))
-        if not metas:
-            raise ValueError(f"{each} has no results of mteb: no model_meta.json is there.")
-        for meta in metas:
-            files = sorted(set(meta.parent.glob("*.json")) - {meta})
-            files = [f for f in files if tasks is None or f.stem in set(tasks)]
-            column = {file.stem: _of_file(file, subsets) for file in files}
-            scores[_read(meta)["name"], str(meta.parent)] = column
+    is_single = isinstance(results, str | PathLike) or hasattr(results, "task_results")
+    results = [results] if is_single else list(results)
+    revisions = _read_revisions(results, tasks, subsets)
+    names = _names_of_tasks(revisions, tasks)
+    models = [
+        _revision_with_most_tasks(model, revisions, names)
+        for model in dict.fromkeys(revision.model for revision in revisions)
+    ]
+    # Of mteb's objects all splits count.
+    prefers_test = not all(hasattr(result, "task_results") for result in results)
+    by_task = {name: _compared_task(name, models, prefers_test) for name in names}
+    frame = import_pandas().DataFrame(
+        {name: task.means for name, task in by_task.items()},
+        index=[revision.model for revision in models],
+        dtype=float,
+    )
+    frame = frame.T.rename_axis("task")
+    _warn_of_parts(
+        [name for name, task in by_task.items() if task.lacks_cells], "splits or subsets"
+    )
+    _warn_of_parts(
+        [name for name, task in by_task.items() if task.lacks_versions],
+        "versions of the data",
+    )
+    return _tasks_of_all_models(frame) if tasks is None else frame
 
-    known = {task for column in scores.values() for task, of in column.items() if of[1]}
-    names = sorted(known) if tasks is None else list(dict.fromkeys(tasks))
-    unknown = [task for task in names if task not in known]
-    if unknown:
-        raise ValueError(f"no model has {', '.join(map(str, unknown[:3]))}.")
 
-    # Of each model the revision that has most tasks
-    n_tasks = {
-        key: sum(bool(column[task][1]) for task in names if task in column)
-        for key, column in scores.items()
+class _TaskScores(NamedTuple):
+    """Main scores of a model in a task.
+
+    Parameters
+    ----------
+    version : str or None
+        Revision of the data.
+
+    scores : dict of (str, str) to float64
+        By split and subset.
+    """
+
+    version: str | None
+    scores: dict
+
+
+@dataclass(frozen=True)
+class _Revision:
+    """What a revision of a model has.
+
+    Parameters
+    ----------
+    model, revision : str
+
+    tasks : dict of str to _TaskScores
+    """
+
+    model: str
+    revision: str
+    tasks: dict
+
+    @property
+    def key(self):
+        """What no other revision has."""
+        return self.model, self.revision
+
+    def n_scored(self, names):
+        """How many of the named tasks have scores."""
+        return sum(bool(self.tasks[name].scores) for name in names if name in self.tasks)
+
+
+def _read_revisions(results, tasks, subsets):
+    """Revisions of folders and of mteb's objects, each once.
+
+    The later scores of a task replace earlier ones of an object of the same revision, and
+    a folder that comes twice counts once.
+    """
+    revisions = {}
+    for result in results:
+        if hasattr(result, "task_results"):
+            revision = _revision_of_object(result, subsets)
+            previous = revisions.get(revision.key)
+            if previous is not None:
+                revision = replace(revision, tasks=previous.tasks | revision.tasks)
+            revisions[revision.key] = revision
+        else:
+            for revision in _revisions_of_folder(result, tasks, subsets):
+                revisions[revision.key] = revision
+    return list(revisions.values())
+
+
+def _revision_of_object(result, subsets):
+    """Scores of mteb's object `ModelResult`."""
+    scores = {
+        task.task_name: _TaskScores(
+            getattr(task, "dataset_revision", None), _scores_by_subset(task.scores, subsets)
+        )
+        for task in result.task_results
     }
-    chosen = {}
-    for model in dict.fromkeys(model for model, _ in scores):
-        of_model = {key[1]: n for key, n in n_tasks.items() if key[0] == model}
-        most = [revision for revision, n in of_model.items() if n == max(of_model.values())]
-        if len(most) > 1:
-            raise ValueError(
-                f"{len(most)} revisions of {model} have {of_model[most[0]]} of the tasks: "
-                f"{', '.join(map(str, most))}. Pass one of them."
-            )
-        chosen[model] = scores[model, most[0]]
+    return _Revision(result.model_name, result.model_revision, scores)
 
-    # Of each task what is common to all models that have it
-    only_test = not all(hasattr(each, "task_results") for each in results)
-    rows, in_part, versions = {}, [], []
-    for task in names:
-        found = {m: column[task] for m, column in chosen.items() if task in column}
-        counts = Counter(version for version, of in found.values() if of and version)
-        usual = {None, *dict(counts.most_common(1))}
-        found = {m: of for m, (version, of) in found.items() if of and version in usual}
-        cells = list(map(set, found.values()))
-        tests = [{cell for cell in of if cell[0] == "test"} for of in cells]
-        cells = tests if only_test and all(tests) else cells
-        common = sorted(set.intersection(*cells)) if cells else []
-        versions += [task] * (len(counts) > 1)
-        in_part += [task] * any(len(of) > len(common) for of in cells)
-        table = np.array([[of[cell] for cell in common] for of in found.values()])
-        are_large = [np.abs(row).max(initial=0) > 1 for row in table]
-        if any(are_large) and not all(are_large):
-            raise ValueError(
-                f"of {task} {list(found)[np.argmax(are_large)]} has percentages, and "
-                f"{list(found)[np.argmin(are_large)]} fractions: divide by 100."
-            )
-        rows[task] = dict(zip(found, table.mean(axis=1))) if common else {}
-    frame = import_pandas().DataFrame(rows, index=list(chosen), dtype=float).T
-    frame = frame.rename_axis("task")
-    for some, what in ((in_part, "splits or subsets"), (versions, "versions of the data")):
-        if some:
-            warn_caller(
-                f"of {', '.join(some[:3])}{' and others' * (len(some) > 3)} {what} are "
-                "left out that some models lack.",
-            )
-    if tasks is not None:
-        return frame
 
-    # Tasks that all models have
+def _revisions_of_folder(folder, tasks, subsets):
+    """Revisions of all models in a folder, whose names are their paths."""
+    metas = sorted(local_path(folder).rglob("model_meta.json"))
+    if not metas:
+        raise ValueError(f"{folder} has no results of mteb: no model_meta.json is there.")
+    for meta in metas:
+        files = sorted(set(meta.parent.glob("*.json")) - {meta})
+        if tasks is not None:
+            files = [file for file in files if file.stem in set(tasks)]
+        scores = {file.stem: _task_of_file(file, subsets) for file in files}
+        yield _Revision(_read_json(meta)["name"], str(meta.parent), scores)
+
+
+def _names_of_tasks(revisions, tasks):
+    """Names of the tasks that count, or an error if no model has one of them."""
+    with_scores = {
+        name
+        for revision in revisions
+        for name, task in revision.tasks.items()
+        if task.scores
+    }
+    if tasks is None:
+        return sorted(with_scores)
+    names = list(dict.fromkeys(tasks))
+    missing = [name for name in names if name not in with_scores]
+    if missing:
+        raise ValueError(f"no model has {', '.join(map(str, missing[:3]))}.")
+    return names
+
+
+def _revision_with_most_tasks(model, revisions, names):
+    """The revision of a model that has most of the tasks; an error if several have."""
+    n_scored = {
+        revision.revision: revision.n_scored(names)
+        for revision in revisions
+        if revision.model == model
+    }
+    most = max(n_scored.values())
+    with_most = [revision for revision, n_tasks in n_scored.items() if n_tasks == most]
+    if len(with_most) > 1:
+        raise ValueError(
+            f"{len(with_most)} revisions of {model} have {most} of the tasks: "
+            f"{', '.join(map(str, with_most))}. Pass one of them."
+        )
+    return next(
+        revision
+        for revision in revisions
+        if revision.model == model and revision.revision == with_most[0]
+    )
+
+
+class _ComparedTask(NamedTuple):
+    """Scores of one task that are common to all models that have it.
+
+    Parameters
+    ----------
+    means : dict of str to float
+        Mean score, by model.
+
+    lacks_cells : bool
+        Whether some model has splits or subsets that others lack.
+
+    lacks_versions : bool
+        Whether some models have another version of the data.
+    """
+
+    means: dict
+    lacks_cells: bool
+    lacks_versions: bool
+
+
+def _compared_task(name, models, prefers_test):
+    """Average the splits and subsets of a task that are common to all its models."""
+    with_scores = {
+        revision.model: revision.tasks[name]
+        for revision in models
+        if name in revision.tasks and revision.tasks[name].scores
+    }
+    n_models = Counter(task.version for task in with_scores.values() if task.version)
+    # A file that names no version counts with all.
+    versions = {None, *dict(n_models.most_common(1))}
+    scores = {
+        model: task.scores
+        for model, task in with_scores.items()
+        if task.version in versions
+    }
+    cells = [set(by_cell) for by_cell in scores.values()]
+    test_cells = [
+        {(split, subset) for split, subset in model_cells if split == "test"}
+        for model_cells in cells
+    ]
+    if prefers_test and all(test_cells):
+        cells = test_cells
+    common = sorted(set.intersection(*cells)) if cells else []
+    table = np.array([[by_cell[cell] for cell in common] for by_cell in scores.values()])
+    _refuse_mixed_units(name, list(scores), table)
+    return _ComparedTask(
+        means=dict(zip(scores, table.mean(axis=1))) if common else {},
+        lacks_cells=any(len(model_cells) > len(common) for model_cells in cells),
+        lacks_versions=len(n_models) > 1,
+    )
+
+
+def _refuse_mixed_units(name, models, table):
+    """Raise an error if some models have percentages, and others fractions.
+
+    Parameters
+    ----------
+    name : str
+        Name of the task.
+
+    models : list of str
+
+    table : ndarray of shape (n_models, n_cells)
+    """
+    are_percentages = [np.abs(row).max(initial=0) > 1 for row in table]
+    if any(are_percentages) and not all(are_percentages):
+        raise ValueError(
+            f"of {name} {models[np.argmax(are_percentages)]} has percentages, and "
+            f"{models[np.argmin(are_percentages)]} fractions: divide by 100."
+        )
+
+
+def _warn_of_parts(tasks, parts):
+    """Warn of parts of some tasks that are left out."""
+    if tasks:
+        more = " and others" if len(tasks) > _N_TASKS_NAMED else ""
+        warn_caller(
+            f"of {', '.join(tasks[:_N_TASKS_NAMED])}{more} {parts} are left out that some "
+            "models lack.",
+        )
+
+
+def _tasks_of_all_models(frame):
+    """The tasks that all models have; a warning if there are others."""
     common = frame.dropna()
     if common.empty:
         raise ValueError("no task is common to all models; pass tasks.")
@@ -174,26 +336,28 @@ def read_mteb_results(
     return common
 
 
-def _of_file(path, subsets):
-    """Version of the data and scores of a task, or an error that names the file."""
+def _task_of_file(path, subsets):
+    """Scores of a task, or an error that names the file."""
     try:
-        content = _read(path)
-        return content.get("dataset_revision"), _by_subset(content["scores"], subsets)
+        content = _read_json(path)
+        version = content.get("dataset_revision")
+        return _TaskScores(version, _scores_by_subset(content["scores"], subsets))
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         raise ValueError(f"{path} is no file of a task's scores: {error!r}.") from error
 
 
-def _read(path):
+def _read_json(path):
     with Source(path) as source:
         return json.loads(source.content())
 
 
-def _by_subset(splits, subsets):
+def _scores_by_subset(splits, subsets):
     """Main scores of the subsets that count, by split and subset; none that is NaN."""
-    found = {}
+    scores = {}
     for split, entries in splits.items():
         for entry in entries:
-            subset, score = entry["hf_subset"], np.float64(entry["main_score"])
-            if score == score and (subsets is None or subset in subsets):
-                found[split, subset] = score
-    return found
+            subset = entry["hf_subset"]
+            score = np.float64(entry["main_score"])
+            if not np.isnan(score) and (subsets is None or subset in subsets):
+                scores[split, subset] = score
+    return scores

@@ -5,8 +5,8 @@ from scipy.special import gammaln
 
 from .._progress import warn_caller
 
-# Documents that are stored in any order rise by chance in fewer runs than 2**-10.
-_BITS = 10.0
+# Scores of documents that are stored in any order rise by chance in 2**-10 of the runs.
+_MIN_BITS_OF_SURPRISE = 10.0
 _LOWER_IS_BETTER = (
     "Scores are the higher the better. If these are ranks or distances, pass minus the "
     "scores, as by run.assign(score=-run['score']), or by -distances"
@@ -46,7 +46,7 @@ def check_order(numbers, scores, ranks=None):
     if not np.any((numbers[1:] == numbers[:-1]) & (scores[1:] > scores[:-1])):
         return
     order = np.argsort(numbers, kind="stable")
-    if _bits_of_rising(numbers[order], scores[order]) >= _BITS:
+    if _bits_of_rising(numbers[order], scores[order]) >= _MIN_BITS_OF_SURPRISE:
         warn_caller(
             "in each query of several documents these are stored by rising scores, so the "
             f"first is the worst. {_LOWER_IS_BETTER}. If the order of rows says nothing, "
@@ -57,7 +57,7 @@ def check_order(numbers, scores, ranks=None):
 def _refuse_ranks(numbers, scores, ranks):
     is_several = np.any(numbers[1:] == numbers[:-1])
     are_ranks = np.array_equal(ranks, scores) and is_several
-    if are_ranks or _bits_of_rising(numbers, scores) >= _BITS:
+    if are_ranks or _bits_of_rising(numbers, scores) >= _MIN_BITS_OF_SURPRISE:
         state = "the scores are the ranks" if are_ranks else "scores rise with the rank"
         raise ValueError(
             f"in each query of several documents {state}, so the first rank has the lowest "
@@ -83,10 +83,9 @@ def _bits_of_rising(numbers, scores):
     """
     if not _rises(numbers, scores):
         return 0.0
-    begins = np.append(True, numbers[1:] != numbers[:-1])
-    begins_tie = begins | np.append(True, scores[1:] != scores[:-1])
-    sizes, tied = (
-        np.diff(np.flatnonzero(each), append=len(numbers)) for each in (begins, begins_tie)
-    )
-    nats = gammaln(sizes + 1.0).sum() - gammaln(tied + 1.0).sum()
+    begins_query = np.append(True, numbers[1:] != numbers[:-1])
+    begins_tie = begins_query | np.append(True, scores[1:] != scores[:-1])
+    n_of_query = np.diff(np.flatnonzero(begins_query), append=len(numbers))
+    n_of_tie = np.diff(np.flatnonzero(begins_tie), append=len(numbers))
+    nats = gammaln(n_of_query + 1.0).sum() - gammaln(n_of_tie + 1.0).sum()
     return float(nats / np.log(2))

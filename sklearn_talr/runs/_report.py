@@ -11,12 +11,30 @@ from io import StringIO
 
 import numpy as np
 
-from ._text import MOST_IN_TIERS, READING, has_ties, one_of_rows, p_value_text, printable
+from ._text import (
+    has_ties,
+    one_of_rows,
+    p_value_text,
+    printable,
+    reading,
+    shows_ranks,
+)
 
-_NOT_SHOWN = ["p_value", "ties_decide"]  # of pairs, beside the adjusted one and the ends
-_BY_TIES = ["worst", "best", "lowest", "highest", "undecided", "adverse_p_value"]
-_BY_TIES += ["depends_on_ties"]
-_MOST_DRAWN = 40  # systems, by ranks
+# The table of pairs has the adjusted p-value, and the ends of what ties can do.
+_COLUMNS_NOT_SHOWN = ["p_value", "ties_decide"]
+# Without ties these columns say nothing.
+_COLUMNS_OF_TIES = [
+    "worst",
+    "best",
+    "lowest",
+    "highest",
+    "undecided",
+    "adverse_p_value",
+    "depends_on_ties",
+]
+_N_SYSTEMS_DRAWN = 40  # by ranks
+_CAPTION_OF_RUNS = "Means with intervals, ranks, and how far each is behind the first."
+_CAPTION_OF_PAIRS = "Differences; lowest and highest are those by ties, if any."
 
 
 def html_report(comparison):
@@ -28,54 +46,93 @@ def html_report(comparison):
     import pandas as pd
     from jinja2 import Environment
 
-    tiers = {
-        measure: [list(map(printable, tier)) for tier in of_measure]
-        for measure, of_measure in comparison.tiers.items()
-    }
-    names, queries = comparison.names, comparison.queries
-    names, queries = (list(map(printable, each)) for each in (names, queries))
-    comparison = replace(comparison, names=names, queries=queries, tiers=tiers)
-    runs, pairs = comparison.to_frame(per_run=True), comparison.to_frame()
-    pairs = pairs.drop(columns=_NOT_SHOWN)
-    for frame in (runs, pairs):
-        columns = frame.columns[frame.columns.str.endswith("p_value")]
-        frame[columns] = frame[columns].map(p_value_text, na_action="ignore")
-    many, sections = len(names) > MOST_IN_TIERS, []
-    for measure in comparison.measures:
-        by_mean = {"by": "mean", "ascending": not comparison.greater_is_better}
-        means = runs.loc[measure].sort_values(**by_mean, kind="stable")
-        # Letters of many systems fail, and without ties there is nothing to tell of them
-        dropped = ["tiers"] if many else []
-        dropped += [] if (means["worst"] != means["best"]).any() else _BY_TIES
-        drop = {"columns": dropped, "errors": "ignore"}
-        caption = "Means with intervals, ranks, and how far each is behind the first."
-        tables = {caption: _table(means.drop(**drop), "system", "runs", caption)}
-        if not many:
-            of_measure = pairs.loc[measure]
-            of_measure.index = [" minus ".join(pair) for pair in of_measure.index]
-            caption = "Differences; lowest and highest are those by ties, if any."
-            tables[caption] = _table(of_measure.drop(**drop), "pair", "pairs", caption)
-        sections.append((measure, _picture(comparison, measure), tables))
-    values = [[each.expected, each.worst, each.best] for each in comparison.evaluations]
-    values = np.transpose(values, (3, 0, 1, 2)).reshape(-1, len(queries))
-    page, style, script = (
-        files(__package__).joinpath(f"report.{kind}").read_text("utf-8")
-        for kind in ("html", "css", "js")
-    )
+    comparison = _with_printable_names(comparison)
+    runs = _with_p_values_as_text(comparison.to_frame(per_run=True))
+    pairs = _with_p_values_as_text(comparison.to_frame())
+    pairs = pairs.drop(columns=_COLUMNS_NOT_SHOWN)
+    sections = [
+        (
+            measure,
+            _picture(comparison, measure),
+            _tables(comparison, runs.loc[measure], pairs.loc[measure]),
+        )
+        for measure in comparison.measures
+    ]
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    return environment.from_string(page).render(
+    values = pd.DataFrame(_values_of_queries(comparison))
+    return environment.from_string(_read_asset("report.html")).render(
         comparison=comparison,
-        many=many,
-        reading=READING[many],
+        many=shows_ranks(comparison),
+        reading=reading(comparison),
         has_ties=has_ties(comparison),
         row=one_of_rows(comparison.evaluations[0].rows),
         sections=sections,
-        values=pd.DataFrame(values).to_json(orient="values", double_precision=6),
-        style=style,
-        script=script,
-        # What the page's policy knows a style or a script by
-        digest=lambda text: f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}",
+        values=values.to_json(orient="values", double_precision=6),
+        style=_read_asset("report.css"),
+        script=_read_asset("report.js"),
+        digest=_digest,
     )
+
+
+def _read_asset(name):
+    """Text of a file beside this one."""
+    return files(__package__).joinpath(name).read_text("utf-8")
+
+
+def _digest(text):
+    """What the page's policy knows a style or a script by."""
+    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
+
+
+def _with_printable_names(comparison):
+    """The comparison with names of runs and queries that a page may show."""
+    tiers = {
+        measure: [list(map(printable, tier)) for tier in tiers]
+        for measure, tiers in comparison.tiers.items()
+    }
+    return replace(
+        comparison,
+        names=list(map(printable, comparison.names)),
+        queries=list(map(printable, comparison.queries)),
+        tiers=tiers,
+    )
+
+
+def _with_p_values_as_text(frame):
+    """The frame with p-values of four decimals as text."""
+    columns = frame.columns[frame.columns.str.endswith("p_value")]
+    frame[columns] = frame[columns].map(p_value_text, na_action="ignore")
+    return frame
+
+
+def _tables(comparison, runs, pairs):
+    """Tables of one measure by their captions: of runs, and of pairs if they are few."""
+    runs = runs.sort_values(
+        by="mean", ascending=not comparison.greater_is_better, kind="stable"
+    )
+    # Letters of many systems fail, and without ties there is nothing to say of them.
+    left_out = []
+    if shows_ranks(comparison):
+        left_out.append("tiers")
+    if not (runs["worst"] != runs["best"]).any():
+        left_out += _COLUMNS_OF_TIES
+    runs = runs.drop(columns=left_out, errors="ignore")
+    tables = {_CAPTION_OF_RUNS: _table(runs, "system", "runs", _CAPTION_OF_RUNS)}
+    if not shows_ranks(comparison):
+        pairs = pairs.drop(columns=left_out, errors="ignore")
+        pairs.index = [" minus ".join(pair) for pair in pairs.index]
+        tables[_CAPTION_OF_PAIRS] = _table(pairs, "pair", "pairs", _CAPTION_OF_PAIRS)
+    return tables
+
+
+def _values_of_queries(comparison):
+    """Expected, worst and best values, a row for each measure, run and kind of value."""
+    values = [
+        [evaluation.expected, evaluation.worst, evaluation.best]
+        for evaluation in comparison.evaluations
+    ]
+    by_measure = np.transpose(values, (3, 0, 1, 2))
+    return by_measure.reshape(-1, len(comparison.queries))
 
 
 def _table(frame, head, kind, caption):
@@ -93,15 +150,19 @@ def _picture(comparison, measure):
 
     from ..metrics import RanksDisplay, TiersDisplay
 
-    many, file = len(comparison.names) > MOST_IN_TIERS, StringIO()
-    width = 6.4 + 0.18 * len(comparison.tiers[measure])
-    size = (6.4, 10) if many else (width, 1.2 + 0.34 * len(comparison.names))
+    if shows_ranks(comparison):
+        size = (6.4, 10)
+    else:
+        n_tiers = len(comparison.tiers[measure])
+        size = (6.4 + 0.18 * n_tiers, 1.2 + 0.34 * len(comparison.names))
+    file = StringIO()
     with rc_context({"svg.hashsalt": "tiers", "svg.fonttype": "none"}):
         ax = Figure(figsize=size).subplots()
-        options = {"measure": measure, "ax": ax}
-        if many:
-            RanksDisplay.from_comparison(comparison, n_first=_MOST_DRAWN, **options)
+        if shows_ranks(comparison):
+            RanksDisplay.from_comparison(
+                comparison, n_first=_N_SYSTEMS_DRAWN, measure=measure, ax=ax
+            )
         else:
-            TiersDisplay.from_comparison(comparison, **options)
+            TiersDisplay.from_comparison(comparison, measure=measure, ax=ax)
         ax.figure.savefig(file, format="svg", metadata={"Date": None}, bbox_inches="tight")
     return b64encode(file.getvalue().encode()).decode()

@@ -7,10 +7,11 @@ import numpy as np
 
 from .._compat import Interval, independent_random_state, optional, validated
 from .._types import Any, Column, DataFrame, Seed
-from ..inference._means import (
+from ..inference._intervals import expanded_interval
+from ..inference._resampling import (
     RESAMPLING,
     ROUNDING,
-    expanded_interval,
+    Resampling,
     make_strata,
     refuse_unlike_rows,
 )
@@ -165,10 +166,14 @@ class RunEvaluation:
             )
         refuse_unlike_rows(stratify, "stratify", self.queries, "evaluation.queries")
         strata = make_strata(stratify, len(self.queries))
-        samples = confidence_level, n_resamples, independent_random_state(random_state)
-        variance = self.tie_variance if ties else None
-        ends = expanded_interval(self.expected, strata, *samples, tie_variance=variance)
-        return dict(zip(self.measures, zip(*(end.tolist() for end in ends))))
+        seed = independent_random_state(random_state)
+        low, high = expanded_interval(
+            self.expected,
+            Resampling(strata, n_resamples, seed),
+            confidence_level,
+            tie_variance=self.tie_variance if ties else None,
+        )
+        return dict(zip(self.measures, zip(low.tolist(), high.tolist())))
 
     def to_dict(self, *, per_query: bool = False) -> dict[str, Any]:
         """Return means, or values of queries, as nested dicts.
@@ -256,37 +261,52 @@ def average_groups(evaluations, groups, stratify, *, rows):
 
     stratify : list of length n_groups, or None
     """
-    number_of = {}
+    number_of_group = {}
     numbers = np.array(
-        [number_of.setdefault(group, len(number_of)) for group in groups.tolist()]
+        [
+            number_of_group.setdefault(group, len(number_of_group))
+            for group in groups.tolist()
+        ]
     )
-    size = np.bincount(numbers, minlength=len(number_of))[:, None]
     if stratify is not None:
-        make_strata(stratify, len(groups))  # which refuses labels that are none
-        stratify = _labels_of_groups(numbers, np.asarray(stratify).tolist())
-
-    def mean(values):
-        total = np.zeros((len(number_of), values.shape[1]))
-        np.add.at(total, numbers, values)
-        return total / size
-
+        make_strata(stratify, len(groups))  # It refuses labels that are missing or alone.
+        stratify = _strata_of_groups(numbers, np.asarray(stratify).tolist())
     averaged = []
     for evaluation in evaluations:
-        columns = {name: mean(getattr(evaluation, name)) for name in _COLUMNS}
-        if evaluation.tie_variance is not None:
-            columns["tie_variance"] = mean(evaluation.tie_variance) / size
-        names = list(map(str, number_of))
-        averaged.append(replace(evaluation, queries=names, rows=rows, **columns))
+        tie_variance = evaluation.tie_variance
+        if tie_variance is not None:
+            # The variance of a mean of n independent values
+            n_queries = np.bincount(numbers)[:, None]
+            tie_variance = _means_of_groups(tie_variance, numbers) / n_queries
+        averaged_evaluation = replace(
+            evaluation,
+            queries=list(map(str, number_of_group)),
+            expected=_means_of_groups(evaluation.expected, numbers),
+            worst=_means_of_groups(evaluation.worst, numbers),
+            best=_means_of_groups(evaluation.best, numbers),
+            trec_eval=_means_of_groups(evaluation.trec_eval, numbers),
+            tie_variance=tie_variance,
+            rows=rows,
+        )
+        averaged.append(averaged_evaluation)
     return averaged, stratify
 
 
-def _labels_of_groups(numbers, labels):
+def _means_of_groups(values, numbers):
+    """Mean of the values of each group, (n_groups, n_measures)."""
+    n_queries = np.bincount(numbers)
+    total = np.zeros((len(n_queries), values.shape[1]))
+    np.add.at(total, numbers, values)
+    return total / n_queries[:, None]
+
+
+def _strata_of_groups(numbers, labels):
     """The stratum of each group, or an error if its queries have several."""
-    of_groups = {}
+    label_of_group = {}
     for number, label in zip(numbers.tolist(), labels):
-        if of_groups.setdefault(number, label) != label:
+        if label_of_group.setdefault(number, label) != label:
             raise ValueError("rows of one group must have one label in stratify.")
-    return [of_groups[number] for number in range(len(of_groups))]
+    return [label_of_group[number] for number in range(len(label_of_group))]
 
 
 def import_pandas():

@@ -8,17 +8,23 @@ from .._arrays import axis_labels, refuse_masked
 from .._compat import StrOptions, validated
 from .._progress import warn_caller
 from .._types import Any, Column, Literal, Seed
-from ..inference._means import refuse_unlike_rows
+from ..inference._resampling import refuse_unlike_rows
 from ._aggregates import refuse_aggregates
 from ._comparison import OPTIONS, RunComparison, compare_evaluations
 from ._data import QUERY
 from ._result import RunEvaluation, average_groups, import_pandas
 from ._tables import plain_label, read_table
 
-_CALLED = {"topic": "topics", "dataset": "datasets"}
-_CALLED |= dict.fromkeys(("task", "task_name"), "tasks")
-_CALLED |= dict.fromkeys((*QUERY, "query"), "queries")
-_MOST_NAMED = 3  # missing cells
+# The word for rows, by the name of the column of their names
+_WORDS_FOR_ROWS = {
+    "topic": "topics",
+    "dataset": "datasets",
+    "task": "tasks",
+    "task_name": "tasks",
+    "query": "queries",
+    **dict.fromkeys(QUERY, "queries"),
+}
+_N_NAMED = 3  # missing cells, in messages
 
 
 @validated(
@@ -156,8 +162,16 @@ def compare_scores(
     evaluations, stratify = evaluations_of_scores(
         scores, missing, groups=groups, stratify=stratify, aggregates=aggregates
     )
-    options = alpha, greater_is_better, stratify, n_resamples, random_state
-    return compare_evaluations(evaluations, test, adjust, *options)
+    return compare_evaluations(
+        evaluations,
+        test=test,
+        adjust=adjust,
+        alpha=alpha,
+        greater_is_better=greater_is_better,
+        stratify=stratify,
+        n_resamples=n_resamples,
+        random_state=random_state,
+    )
 
 
 def evaluations_of_scores(
@@ -167,19 +181,23 @@ def evaluations_of_scores(
     groups_name = groups if isinstance(groups, str) else None
     table = _table_of(scores, groups_name, aggregates)
     frame = table.scores
-    groups = table.groups if groups_name is not None else groups
-    if groups_name is None:
+    if groups_name is not None:
+        groups = table.groups
+    else:
         _refuse_unlike_labels(scores, table, "groups", groups)
     _refuse_unlike_labels(scores, table, "stratify", stratify)
-    kept = _rows_to_keep(frame, missing)
-    stratify = None if stratify is None else np.asarray(stratify)[kept]
+    is_complete = _complete_rows(frame, missing)
+    if stratify is not None:
+        stratify = np.asarray(stratify)[is_complete]
     if groups is not None and import_pandas().isna(np.asarray(groups, dtype=object)).any():
         raise ValueError("groups has missing labels: give each row that of its group.")
-    evaluations = _evaluations(frame[kept], _name_of_rows(frame.index.name, "rows"))
+    word = _word_for_rows(frame.index.name, default="rows")
+    evaluations = _evaluations(frame[is_complete], word)
     if groups is None:
         return evaluations, stratify
-    rows = _name_of_rows(getattr(groups, "name", None), "groups")
-    return average_groups(evaluations, np.asarray(groups)[kept], stratify, rows=rows)
+    word = _word_for_rows(getattr(groups, "name", None), default="groups")
+    labels = np.asarray(groups)[is_complete]
+    return average_groups(evaluations, labels, stratify, rows=word)
 
 
 def _table_of(scores, groups_name, aggregates):
@@ -195,17 +213,18 @@ def _table_of(scores, groups_name, aggregates):
         has_lines = "scores." in str(error) or "scores[" in str(error)
         if isinstance(scores, import_pandas().DataFrame) or not has_lines:
             raise
-        made = (
-            "scores.to_pandas()" if hasattr(scores, "to_pandas") else "pd.DataFrame(scores)"
-        )
+        line = "pd.DataFrame(scores)"
+        if hasattr(scores, "to_pandas"):
+            line = "scores.to_pandas()"
         raise ValueError(
-            f"{error} For these lines make a table: scores = {made}."
+            f"{error} For these lines make a table: scores = {line}."
         ) from error
     return table
 
 
-def _name_of_rows(name, otherwise):
-    return _CALLED.get(str(name).strip().lower().replace(" ", "_"), otherwise)
+def _word_for_rows(name, *, default):
+    """What rows are called, by the name of the column or level of their names."""
+    return _WORDS_FOR_ROWS.get(str(name).strip().lower().replace(" ", "_"), default)
 
 
 def _refuse_unlike_labels(scores, table, name, labels):
@@ -213,11 +232,12 @@ def _refuse_unlike_labels(scores, table, name, labels):
     if labels is None:
         return
     refuse_masked(**{name: labels})
-    names, line = list(table.scores.index), table.row_place.line_of_names()
+    names = list(table.scores.index)
+    line_of_names = table.row_place.line_of_names()
     if isinstance(labels, Mapping):
         raise ValueError(
             f"{name} must have one label for each of the {len(names)} rows, in their "
-            f"order, got a dict: pass [{name}[row] for row in {line}]."
+            f"order, got a dict: pass [{name}[row] for row in {line_of_names}]."
         )
     if np.shape(labels) != (len(names),):
         raise ValueError(
@@ -225,50 +245,64 @@ def _refuse_unlike_labels(scores, table, name, labels):
             f"{np.shape(labels)}."
         )
     # A column of the table itself has its index, whatever has the names of the rows.
-    is_own = isinstance(scores, import_pandas().DataFrame) and np.array_equal(
+    has_index_of_table = isinstance(scores, import_pandas().DataFrame) and np.array_equal(
         axis_labels(labels)[0], axis_labels(scores)[0]
     )
-    if not is_own:
-        refuse_unlike_rows(labels, name, names, line)
+    if not has_index_of_table:
+        refuse_unlike_rows(labels, name, names, line_of_names)
 
 
-def _rows_to_keep(frame, missing):
-    """Whether each row has all its scores; an error if one has none, unless `missing`."""
+def _complete_rows(frame, missing):
+    """Whether each row has all its scores; by `missing` an error if one lacks some."""
     values = frame.to_numpy()
     _refuse_cells(frame, np.isinf(values), "infinite")
     is_missing = np.isnan(values)
     if missing == "raise":
         advice = ", which missing='drop' leaves out with their rows"
         _refuse_cells(frame, is_missing, "missing", advice)
-    kept = ~is_missing.any(axis=1)
-    if not kept.any():
+    is_complete = ~is_missing.any(axis=1)
+    if not is_complete.any():
         raise ValueError("scores have no row without a missing cell: leave out systems.")
-    if not kept.all():
+    if not is_complete.all():
+        n_left_out = (~is_complete).sum()
         warn_caller(
-            f"{(~kept).sum()} of {len(kept)} rows have missing cells and are left out.",
+            f"{n_left_out} of {len(is_complete)} rows have missing cells and are left out.",
         )
-    return kept
+    return is_complete
 
 
 def _evaluations(frame, rows):
     """Evaluations of the systems of a frame whose columns are of measures and systems."""
-    measures, queries = list(map(str, frame.columns.unique(0))), list(map(str, frame.index))
+    measures = list(map(str, frame.columns.unique(0)))
+    queries = list(map(str, frame.index))
     evaluations = []
     for system in frame.columns.unique(1):
         values = frame.xs(system, axis=1, level=1).to_numpy()
-        scores = RunEvaluation(str(system), measures, queries, *[values] * 4, rows=rows)
-        evaluations.append(scores)
+        evaluation = RunEvaluation(
+            name=str(system),
+            measures=measures,
+            queries=queries,
+            # Scores say nothing of ties.
+            expected=values,
+            worst=values,
+            best=values,
+            trec_eval=values,
+            rows=rows,
+        )
+        evaluations.append(evaluation)
     return evaluations
 
 
-def _refuse_cells(frame, are_wrong, kind, advice=""):
+def _refuse_cells(frame, is_wrong, kind, advice=""):
     """Raise an error that counts wrong cells and names the first of them."""
-    if are_wrong.any():
-        rows, columns = np.nonzero(are_wrong)
-        named = [
-            f"{frame.columns[column][1]!r} of {plain_label(frame.index[row])!r}"
-            for row, column in zip(rows[:_MOST_NAMED], columns)
-        ]
-        more = ", ..." if len(rows) > _MOST_NAMED else ""
-        cells = f"{len(rows)} cell{' is' if len(rows) == 1 else 's are'} {kind}"
-        raise ValueError(f"{cells}{advice}: {', '.join(named)}{more}.")
+    rows, columns = np.nonzero(is_wrong)
+    if not len(rows):
+        return
+    names = [
+        f"{frame.columns[column][1]!r} of {plain_label(frame.index[row])!r}"
+        for row, column in zip(rows[:_N_NAMED], columns)
+    ]
+    if len(rows) > _N_NAMED:
+        names.append("...")
+    cells = "1 cell is" if len(rows) == 1 else f"{len(rows)} cells are"
+    raise ValueError(f"{cells} {kind}{advice}: {', '.join(names)}.")

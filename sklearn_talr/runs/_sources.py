@@ -9,9 +9,10 @@ from os import fspath
 from pathlib import Path
 
 BYTES_OF_LINE = 2**16  # the longest line, without its end
-MARK = b"\xef\xbb\xbf"  # that some programs put before text in UTF-8
+MARK = b"\xef\xbb\xbf"  # Some programs put it before text in UTF-8.
 START_OF_PARQUET = b"PAR1"
-_BYTES_PER_BLOCK = 2**17  # whose fields stay in cache
+# The fields of a block stay in cache.
+_BYTES_PER_BLOCK = 2**17
 _COMPRESSED = {
     b"\x1f\x8b": lambda file: gzip.GzipFile(fileobj=file),
     b"BZh": bz2.BZ2File,
@@ -131,6 +132,6 @@ def _refuse_other_forms(path, start):
             f"{path} is a pointer of Git LFS, and not the data. Fetch them by the command "
             "git lfs pull."
         )
-    for magic, what in _OTHER_FORMS.items():
+    for magic, form_with_remedy in _OTHER_FORMS.items():
         if start.startswith(magic):
-            raise ValueError(f"{path} is {what}.")
+            raise ValueError(f"{path} is {form_with_remedy}.")

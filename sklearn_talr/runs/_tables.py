@@ -28,11 +28,11 @@ _VALUE = "value", "score", "main_score"
 _MEASURE = "measure", "metric"
 _REPETITION = "seed", "random_state", "trial", "fold", "repetition", "run_id", "iteration"
 _DECLARED = {*_ROWS, *_SYSTEM, *_MEASURE}
-# What pandas calls a column without a head, such as an index that it has saved or made a
-# column of; and what others call a column of numbers of rows.
+# Pandas calls a column without a head so, such as an index that it has saved or made a
+# column of; and others call a column of numbers of rows so.
 _NO_HEAD = re.compile(r"Unnamed: \d+|index|level_\d+|id|#", re.IGNORECASE)
 _RANK = re.compile(r"rank(ing)?( *\(.*\))?", re.IGNORECASE)
-_MOST_NAMED = 3
+_N_NAMED = 3  # columns, in messages
 # Columns that a long table gets if it has none of its own; no table has such names.
 _MEASURE_COLUMN, _VALUE_COLUMN = "\0measure", "\0value"
 
@@ -203,8 +203,8 @@ def _with_levels_as_columns(frame, groups_name):
             f"the index and a column are called {taken[0]!r}: pass "
             f"scores.drop(columns={taken[0]!r}), or scores.rename_axis(index=None)."
         )
-    many = frame.index.nlevels > 1
-    levels = {name: Place("index", name if many else None) for name in names}
+    has_levels = frame.index.nlevels > 1
+    levels = {name: Place("index", name if has_levels else None) for name in names}
     return frame.reset_index(names) if names else frame, levels
 
 
@@ -228,13 +228,19 @@ def _fields_of(frame, levels, groups_name):
     kinds = {name: _kind_of(frame[name]) for name in columns if _plain(name) in _DECLARED}
     no_reals = [name for name, kind in kinds.items() if name in levels or kind != "real"]
     texts = [name for name in no_reals if name in levels or kinds[name] == "text"]
-    value, system = _column_of(_VALUE, columns), _column_of(_SYSTEM, no_reals)
+    value = _column_of(_VALUE, columns)
+    system = _column_of(_SYSTEM, no_reals)
     if not rows and groups_name is not None and _plain(groups_name) in _ROWS:
         _refuse_groups_as_rows(groups_name, system)
     if system is not None and system not in texts:
         _refuse_numbered_systems(system, is_long=bool(rows) and value is not None)
-    row = rows[0] if rows else None
-    return _Fields(row, system, _column_of(_MEASURE, texts), value, groups_name)
+    return _Fields(
+        rows=rows[0] if rows else None,
+        system=system,
+        measure=_column_of(_MEASURE, texts),
+        value=value,
+        groups=groups_name,
+    )
 
 
 def _refuse_groups_as_rows(groups_name, system):
@@ -277,13 +283,15 @@ def _refuse_numbered_systems(system, *, is_long):
 
 def _read_wide(frame, fields, levels):
     """A row for each query, a column for each system."""
-    row_place, groups = Place("index"), None
+    row_place = Place("index")
+    groups = None
     if fields.groups in levels:
         groups = frame.index.get_level_values(fields.groups)
     elif fields.groups is not None:
         groups = frame.pop(fields.groups)
     if fields.rows is not None and fields.rows not in levels:
-        row_place, frame = Place("cells", fields.rows), frame.set_index(fields.rows)
+        row_place = Place("cells", fields.rows)
+        frame = frame.set_index(fields.rows)
     _refuse_what_is_no_score(frame, list(frame.columns), "a system")
     _refuse_missing_names(frame.index, row_place)
     if fields.groups is None:
@@ -299,16 +307,7 @@ def _read_turned(frame, fields, levels):
     system = fields.system
     is_declared = _plain(system) in _ROWS_ARE_SYSTEMS and fields.groups is None
     if not (is_declared and frame[system].is_unique):
-        of_queries = f"scores.rename(columns={{{system!r}: 'query_id'}})"
-        of_systems = f"scores.set_index({system!r}).T"
-        if system in levels:
-            of_queries, of_systems = "scores.rename_axis('query_id')", "scores.T"
-        raise ValueError(
-            f"the {'index' if system in levels else 'column'} {system!r} may name queries "
-            f"or systems, each once. If each row is a query, pass {of_queries}; if each "
-            f"row is a system, turn the table by {of_systems}; if each row is a score, "
-            "name its query in a column 'query_id'."
-        )
+        _refuse_two_readings(system, is_level=system in levels)
     frame = frame.set_index(system)
     _refuse_what_is_no_score(frame, list(frame.columns), "a task")
     place = levels.get(system, Place("cells", system))
@@ -320,6 +319,23 @@ def _read_turned(frame, fields, levels):
     )
     columns = import_pandas().MultiIndex.from_product([["score"], scores.columns])
     return ScoreTable(scores.set_axis(columns, axis=1), Place("columns"), place)
+
+
+def _refuse_two_readings(system, *, is_level):
+    """Raise an error for a column or level that names queries, or systems."""
+    if is_level:
+        kind = "index"
+        if_queries = "scores.rename_axis('query_id')"
+        if_systems = "scores.T"
+    else:
+        kind = "column"
+        if_queries = f"scores.rename(columns={{{system!r}: 'query_id'}})"
+        if_systems = f"scores.set_index({system!r}).T"
+    raise ValueError(
+        f"the {kind} {system!r} may name queries or systems, each once. If each row is a "
+        f"query, pass {if_queries}; if each row is a system, turn the table by "
+        f"{if_systems}; if each row is a score, name its query in a column 'query_id'."
+    )
 
 
 def _read_long(frame, fields, levels):
@@ -342,24 +358,27 @@ def _read_long(frame, fields, levels):
         frame = frame.melt([*index, fields.system], scored, _MEASURE_COLUMN, _VALUE_COLUMN)
     elif fields.measure is None:
         frame = frame.assign(**{_MEASURE_COLUMN: "score"})
-    measure, value = fields.measure or _MEASURE_COLUMN, fields.value or _VALUE_COLUMN
+    measure = fields.measure or _MEASURE_COLUMN
+    value = fields.value or _VALUE_COLUMN
     columns = import_pandas().MultiIndex.from_product(
         [frame[measure].unique(), frame[fields.system].unique()]
     )
     scores = frame.pivot(index=index, columns=[measure, fields.system], values=value)
     scores = scores.reindex(index=frame.set_index(index).index.unique(), columns=columns)
-    row_place, system_place = (
-        levels.get(name, Place("cells", name)) for name in (fields.rows, fields.system)
-    )
     groups = scores.index.get_level_values(0)
-    scores = scores if fields.groups is None else scores.droplevel(0)
-    table = ScoreTable(scores, row_place, system_place)
+    if fields.groups is not None:
+        scores = scores.droplevel(0)
+    table = ScoreTable(
+        scores,
+        row_place=levels.get(fields.rows, Place("cells", fields.rows)),
+        system_place=levels.get(fields.system, Place("cells", fields.system)),
+    )
     return _with_groups(table, groups, fields, levels)
 
 
 def _columns_by_measure(frame, fields, level_names):
     """Columns of a long table that has no column of scores, one for each measure."""
-    no_scores = fields.rows, fields.system, fields.measure, fields.groups, *level_names
+    no_scores = {fields.rows, fields.system, fields.measure, fields.groups, *level_names}
     names = [name for name in frame.columns if name not in no_scores]
     if fields.measure is not None or not names:
         raise ValueError(
@@ -383,47 +402,63 @@ def _with_groups(table, groups, fields, levels):
 def _read_two_levels(frame, groups_name):
     """A table whose columns are systems of measures, in either order of the levels."""
     pd = import_pandas()
-    names_rows = [
+    row_names = [
         name
         for name in frame.columns
         if _plain(name[0]) in _ROWS and not any(map(bool, name[1:]))
     ]
     row_place = Place("index")
-    if names_rows:
-        frame = frame.set_index(names_rows).rename_axis([name[0] for name in names_rows])
-        row_place = Place("cells", names_rows[0])
+    if row_names:
+        frame = frame.set_index(row_names).rename_axis([name[0] for name in row_names])
+        row_place = Place("cells", row_names[0])
     if groups_name is not None and groups_name not in frame.index.names:
         raise ValueError(
             "groups must name a level of the index if columns have levels, got "
             f"{groups_name!r}: pass labels, or scores.set_index({groups_name!r}, "
             "append=True)."
         )
-    names = list(map(_plain, frame.columns.names))
-    levels = [frame.columns.unique(level) for level in (0, 1)]
+    measure_level = _level_of_measures(frame.columns)
+    _refuse_what_is_no_score(frame, list(frame.columns), "a system")
+    _refuse_missing_names(frame.index, row_place)
+    measures = frame.columns.unique(measure_level)
+    systems = frame.columns.unique(1 - measure_level)
+    scores = _as_numbers(frame)
+    if measure_level == 1:
+        scores = scores.swaplevel(axis=1)
+    scores = scores.reindex(columns=pd.MultiIndex.from_product([measures, systems]))
+    table = ScoreTable(scores, row_place, Place("columns", 1 - measure_level))
+    if groups_name is None:
+        _refuse_repeated_rows(frame.index, row_place)
+        return table
+    groups = frame.index.get_level_values(groups_name).to_series(frame.index)
+    return replace(table, groups=groups, group_place=Place("index", groups_name))
+
+
+def _level_of_measures(columns):
+    """Which of two levels of columns names measures, 0 or 1; an error if both may."""
+    names = list(map(_plain, columns.names))
     are_measures = [
-        name in _MEASURE
-        or other in _SYSTEM
-        or all(re.split("[@(]", str(label))[0] in MEASURES for label in level)
-        for name, other, level in zip(names, names[::-1], levels)
+        _names_measures(names[level], names[1 - level], columns.unique(level))
+        for level in (0, 1)
     ]
     if len(names) > 2 or sum(are_measures) != 1:
         raise ValueError(
             "columns of several levels must be measure and system, and say which is which: "
             "scores.columns.names = ['measure', 'system']."
         )
-    _refuse_what_is_no_score(frame, list(frame.columns), "a system")
-    _refuse_missing_names(frame.index, row_place)
-    scores, system_place = _as_numbers(frame), Place("columns", 1)
-    if are_measures[1]:
-        scores, system_place = scores.swaplevel(axis=1), Place("columns", 0)
-    levels = levels[::-1] if are_measures[1] else levels
-    scores = scores.reindex(columns=pd.MultiIndex.from_product(levels))
-    table = ScoreTable(scores, row_place, system_place)
-    if groups_name is None:
-        _refuse_repeated_rows(frame.index, row_place)
-        return table
-    groups = frame.index.get_level_values(groups_name).to_series(frame.index)
-    return replace(table, groups=groups, group_place=Place("index", groups_name))
+    return are_measures.index(True)
+
+
+def _names_measures(name, name_of_other_level, labels):
+    """Whether a level has measures, by its name, the other level's name, or its labels."""
+    if name in _MEASURE or name_of_other_level in _SYSTEM:
+        return True
+    return all(map(_is_measure, labels))
+
+
+def _is_measure(label):
+    """Whether a label is the name of a measure, perhaps with a cutoff or parameters."""
+    return re.split("[@(]", str(label))[0] in MEASURES
 
 
 # What is no score
@@ -506,9 +541,10 @@ def _refuse_ranks_and_repetitions(names, kinds, scored):
     numbers = [
         name
         for name, kind in kinds.items()
-        if kind == "integer" and (_plain(name) in _REPETITION or scored == "a measure")
+        if kind == "integer"
+        and (_plain(name) in _REPETITION or scored == "a measure")
+        and not _is_measure(name)
     ]
-    numbers = [name for name in numbers if re.split("[@(]", str(name))[0] not in MEASURES]
     if numbers:
         raise ValueError(
             f"{_columns(numbers)} {_holds(numbers)} integers, which may number "
@@ -520,31 +556,40 @@ def _refuse_ranks_and_repetitions(names, kinds, scored):
 
 def _refuse_text(column, names, scored):
     """Raise an error that shows the first cell that is no number, and how to go on."""
-    is_text = column.notna().to_numpy()
-    if column.dtype == object:
-        is_text = is_text & [not _is_number(cell) for cell in column]
-    # Of text that Python reads as numbers, the cell that it does not read says most.
-    is_wrong = is_text & ~np.array(
-        [_is_number_in_text(cell) for cell in column], dtype=bool
-    )
-    row = int(np.argmax(is_wrong if is_wrong.any() else is_text))
-    cell, label = plain_label(column.iloc[row]), plain_label(column.index[row])
-    name, of_numbers = names[0], f"pd.to_numeric(scores[{names[0]!r}], errors='coerce')"
+    row = _row_of_text(column)
+    cell = plain_label(column.iloc[row])
+    label = plain_label(column.index[row])
+    name = names[0]
     if column.dtype == "category":
-        of_numbers = f"scores[{name!r}].astype(float)"
+        as_numbers = f"scores[{name!r}].astype(float)"
     elif str(cell).endswith("%"):
-        of_numbers = f"scores[{name!r}].str.rstrip('%').astype(float) / 100"
-    readings = [f"if they are numbers, set scores[{name!r}] = {of_numbers}"]
+        as_numbers = f"scores[{name!r}].str.rstrip('%').astype(float) / 100"
+    else:
+        as_numbers = f"pd.to_numeric(scores[{name!r}], errors='coerce')"
+    readings = [f"if they are numbers, set scores[{name!r}] = {as_numbers}"]
     if scored is not None and isinstance(name, str):
         readings.append(f"if they name the rows, pass scores.set_index({name!r})")
     if scored is not None:
         readings.append(f"if they are neither, pass scores.drop(columns={names})")
-    others = f", and so do {_columns(names[1:])}" if len(names) > 1 else ""
+    more = f", and so do {_columns(names[1:])}" if len(names) > 1 else ""
     raise ValueError(
         f"scores must be numbers, but the column {name!r} holds {cell!r} of type "
-        f"{column.dtype} in row {label!r}{others}. The cells may be read in several ways: "
+        f"{column.dtype} in row {label!r}{more}. The cells may be read in several ways: "
         f"{'; '.join(readings)}."
     )
+
+
+def _row_of_text(column):
+    """Number of the first row that has text.
+
+    Of text that Python reads as numbers, the cell that it does not read says most.
+    """
+    is_text = column.notna().to_numpy()
+    if column.dtype == object:
+        is_text = is_text & [not _is_number(cell) for cell in column]
+    is_readable = np.array([_is_number_in_text(cell) for cell in column], dtype=bool)
+    is_wrong = is_text & ~is_readable
+    return int(np.argmax(is_wrong if is_wrong.any() else is_text))
 
 
 def _is_number_in_text(cell):
@@ -557,7 +602,9 @@ def _is_number_in_text(cell):
 
 def _columns(names):
     """Some columns by name, in words."""
-    shown = ", ".join(map(repr, names[:_MOST_NAMED])) + ", ..." * (len(names) > _MOST_NAMED)
+    shown = ", ".join(map(repr, names[:_N_NAMED])) + (
+        ", ..." if len(names) > _N_NAMED else ""
+    )
     return f"the column {shown}" if len(names) == 1 else f"the columns {shown}"
 
 
@@ -614,16 +661,22 @@ def _refuse_repeated_cells(frame, fields, scored):
     if not len(repeated):
         return
     first = repeated.iloc[0]
-    same = repeated[(repeated[key] == first[key]).all(axis=1)]
+    same_cell = repeated[(repeated[key] == first[key]).all(axis=1)]
     cell = {plain_label(name): plain_label(first[name]) for name in key}
-    others = [name for name in frame.columns if name not in (*key, *scored)]
-    others = [name for name in others if same[name].astype(str).nunique() > 1]
+    differing_columns = [
+        name
+        for name in frame.columns
+        if name not in (*key, *scored) and same_cell[name].astype(str).nunique() > 1
+    ]
     differing = ""
-    if others:
-        values = list(dict.fromkeys(map(plain_label, same[others[0]])))[:2]
+    if differing_columns:
+        name = differing_columns[0]
+        first_value, second_value = list(dict.fromkeys(map(plain_label, same_cell[name])))[
+            :2
+        ]
         differing = (
-            f", which differ in {others[0]!r}: {values[0]!r} and {values[1]!r}. To take "
-            f"one, pass scores[scores[{others[0]!r}] == {values[0]!r}]"
+            f", which differ in {name!r}: {first_value!r} and {second_value!r}. To take "
+            f"one, pass scores[scores[{name!r}] == {first_value!r}]"
         )
     raise ValueError(
         f"scores have two values or more of {cell}{differing}. To average them, pass "

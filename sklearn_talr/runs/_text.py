@@ -1,6 +1,6 @@
 """Evaluations and comparisons of runs as text, CSV and LaTeX."""
 
-from itertools import groupby
+from itertools import repeat
 from operator import itemgetter
 from string import ascii_uppercase
 from textwrap import fill
@@ -8,20 +8,39 @@ from textwrap import fill
 import numpy as np
 
 NAMES_OF_ADJUSTMENTS = {"holm": "Holm", "bh": "Benjamini-Hochberg", "max-t": "max-t"}
-_LEAST_P_VALUE = 1e-4  # four decimals show no smaller one
-_MOST_LISTED = 5  # separations that depend on ties
-MOST_IN_TIERS = 15  # runs; more have so many letters that ranks tell more
-_MOST_PAIRS = 15  # of a measure, in text
-_WIDTH = 92  # of a sentence, in text
-READING = (
-    "Systems that share a letter are not separated.",
-    "Ranks are those that a system may have by what is separated.",
-)
-_OF_RUNS = "means", "means_low", "means_high", "worst", "best", "rank_low", "rank_high"
-_BEHIND = "behind", "behind_low", "behind_high", "behind_p_value"
-_OF_PAIRS = ["difference", "low", "high", "lowest", "highest", "undecided", "effect_size"]
-_OF_PAIRS += ["p_value", "adjusted_p_value", "adverse_p_value"]
-_OF_PAIRS += ["separated", "depends_on_ties", "ties_decide"]
+_LEAST_P_VALUE = 1e-4  # Four decimals show no smaller one.
+# More systems have so many letters of tiers that their ranks say more.
+MAX_SYSTEMS_IN_TIERS = 15
+_N_UNDONE_SHOWN = 5  # separations that depend on ties
+_N_PAIRS_SHOWN = 15  # pairs of a measure, in text
+_WIDTH_OF_SENTENCES = 92
+_READING_OF_LETTERS = "Systems that share a letter are not separated."
+_READING_OF_RANKS = "Ranks are those that a system may have by what is separated."
+# Columns of records, by the attributes of a comparison that they show
+_COLUMNS_OF_RUNS = {
+    "mean": "means",
+    "low": "means_low",
+    "high": "means_high",
+    "worst": "worst",
+    "best": "best",
+    "rank_low": "rank_low",
+    "rank_high": "rank_high",
+}
+_COLUMNS_OF_PAIRS = [
+    "difference",
+    "low",
+    "high",
+    "lowest",
+    "highest",
+    "undecided",
+    "effect_size",
+    "p_value",
+    "adjusted_p_value",
+    "adverse_p_value",
+    "separated",
+    "depends_on_ties",
+    "ties_decide",
+]
 
 
 def aligned(rows, n_left=1):
@@ -67,7 +86,7 @@ def neutral(cell):
 
 
 def printable(name):
-    """What a terminal or a page shows and does not obey: files may name things anyhow."""
+    """A name that a terminal or a page shows and does not obey, whatever a file has."""
     return name if name.isprintable() else ascii(name)[1:-1]
 
 
@@ -83,107 +102,191 @@ def tier_letters(comparison, measure):
     """Letters of each run's tiers, A for that of the best run, as a dict by name."""
     letters = dict.fromkeys(comparison.names, "")
     for place, tier in enumerate(comparison.tiers[measure]):
-        turn, place = divmod(place, len(ascii_uppercase))
+        turn, letter = divmod(place, len(ascii_uppercase))
+        number = str(turn + 1) if turn else ""
         for name in tier:
-            letters[name] += ascii_uppercase[place] + (str(turn + 1) if turn else "")
+            letters[name] += ascii_uppercase[letter] + number
     return letters
 
 
 def comparison_records(comparison):
-    """Two lists of dicts: of each measure and run, and of each measure and pair."""
-    names, runs, pairs = comparison.names, [], []
-    first, second = ([names[run] for run in side] for side in zip(*comparison.pairs))
+    """Two lists of dicts: for each measure and run, and for each measure and pair."""
+    runs = []
+    pairs = []
     for number, measure in enumerate(comparison.measures):
-        columns = [getattr(comparison, name)[:, number].tolist() for name in _OF_RUNS]
-        columns += _behind_first(comparison, number)
-        columns += [tier_letters(comparison, measure).values()]
-        keys = "run", "mean", "low", "high", *_OF_RUNS[3:], *_BEHIND, "tiers"
-        for row in zip(names, *columns):
-            runs.append({"measure": measure, **dict(zip(keys, row))})
-        columns = [getattr(comparison, name)[:, number].tolist() for name in _OF_PAIRS]
-        keys = "first", "second", *_OF_PAIRS
-        for row in zip(first, second, *columns):
-            pairs.append({"measure": measure, **dict(zip(keys, row))})
+        runs += _records_of_runs(comparison, number, measure)
+        pairs += _records_of_pairs(comparison, number, measure)
     return runs, pairs
+
+
+def _records_of_runs(comparison, number, measure):
+    """A dict for each run, by the measure of this number."""
+    columns = {"measure": repeat(measure), "run": comparison.names}
+    for column, attribute in _COLUMNS_OF_RUNS.items():
+        columns[column] = getattr(comparison, attribute)[:, number].tolist()
+    columns |= _behind_first(comparison, number)
+    columns["tiers"] = tier_letters(comparison, measure).values()
+    return _records(columns)
+
+
+def _records_of_pairs(comparison, number, measure):
+    """A dict for each pair, by the measure of this number."""
+    names = comparison.names
+    columns = {
+        "measure": repeat(measure),
+        "first": [names[first] for first, _ in comparison.pairs],
+        "second": [names[second] for _, second in comparison.pairs],
+    }
+    for column in _COLUMNS_OF_PAIRS:
+        columns[column] = getattr(comparison, column)[:, number].tolist()
+    return _records(columns)
+
+
+def _records(columns):
+    """A dict for each row of columns."""
+    return [dict(zip(columns, row)) for row in zip(*columns.values())]
 
 
 def _behind_first(comparison, number):
     """How far runs are behind the best: difference, its interval, adjusted p-value."""
-    first, pairs = comparison.best_first[0, number], np.array(comparison.pairs)
+    n_runs = len(comparison.names)
+    first = comparison.best_first[0, number]
+    pairs = np.array(comparison.pairs)
     with_first = (pairs == first).any(axis=1)
     is_ahead = (pairs[with_first, 0] == first) == comparison.greater_is_better
     sign = np.where(is_ahead, 1.0, -1.0)
-    difference, low, high, p_value = (
-        getattr(comparison, name)[with_first, number]
-        for name in ("difference", "low", "high", "adjusted_p_value")
-    )
-    columns = np.zeros((4, len(comparison.names)))
-    columns[3] = 1.0  # the best is level with itself
-    others = pairs[with_first].sum(axis=1) - first
-    ends = np.sort(sign * [low, high], axis=0)
-    columns[:, others] = sign * difference, *ends, p_value
-    return columns.tolist()
+    other_runs = pairs[with_first].sum(axis=1) - first
+    # The best is level with itself.
+    behind = np.zeros(n_runs)
+    behind[other_runs] = sign * comparison.difference[with_first, number]
+    ends = np.zeros((2, n_runs))
+    low = comparison.low[with_first, number]
+    high = comparison.high[with_first, number]
+    ends[:, other_runs] = np.sort(sign * [low, high], axis=0)
+    p_value = np.ones(n_runs)
+    p_value[other_runs] = comparison.adjusted_p_value[with_first, number]
+    return {
+        "behind": behind.tolist(),
+        "behind_low": ends[0].tolist(),
+        "behind_high": ends[1].tolist(),
+        "behind_p_value": p_value.tolist(),
+    }
+
+
+def shows_ranks(comparison):
+    """Whether there are so many systems that ranks stand in place of letters of tiers."""
+    return len(comparison.names) > MAX_SYSTEMS_IN_TIERS
+
+
+def reading(comparison):
+    """How to read letters of tiers, or ranks."""
+    return _READING_OF_RANKS if shows_ranks(comparison) else _READING_OF_LETTERS
 
 
 def comparison_text(comparison):
     """Tables for people: of a pair, or of the tiers of several runs."""
     runs, pairs = comparison_records(comparison)
-    n_pairs, many = len(comparison.pairs), len(comparison.names) > MOST_IN_TIERS
-    queries = number_of_queries(comparison.queries, comparison.evaluations[0].rows)
-    interval = f"{100 * (1 - comparison.alpha):g}% interval"
     for row in runs:
         row["run"] = printable(row["run"])
     for row in pairs:
-        row["pair"] = " minus ".join(map(printable, (row["first"], row["second"])))
+        row["pair"] = f"{printable(row['first'])} minus {printable(row['second'])}"
         row["mark"] = "*" if row["depends_on_ties"] else ""
         row["p"] = p_value_text(row["p_value"])
         row["adjusted_p"] = p_value_text(row["adjusted_p_value"])
-    difference = {"difference": "{difference:+.4f}", interval: "{low:+.4f} to {high:+.4f}"}
-    parts, reading = [], [READING[many]] if n_pairs > 1 else []
-    if n_pairs == 1:
-        columns = {"": "{measure}{mark}", **difference}
-        columns |= {"lowest": "{lowest:+.4f}", "highest": "{highest:+.4f}"}
-        columns |= {"undecided": "{undecided:.0%}", "p-value": "{p}"}
-        parts.append(f"{pairs[0]['pair']}, {queries}\n{_table(pairs, columns)}")
-    of_measures = groupby(runs if n_pairs > 1 else [], key=itemgetter("measure"))
-    for measure, of_measure in of_measures:
-        # Means of the runs, the best first. Their intervals mislead where queries vary
-        # more than systems, so of many runs differences to the first are shown
-        of_measure = list(of_measure)
-        of_measure.sort(key=itemgetter("mean"), reverse=comparison.greater_is_better)
-        columns = {"": "{run}", "mean": "{mean:.4f}"}
-        if many:
-            columns["behind the first"] = "{behind:.4f}"
-            columns[interval] = "{behind_low:.4f} to {behind_high:.4f}"
-        else:
-            columns[interval] = "{low:.4f} to {high:.4f}"
-        if any(row["worst"] != row["best"] for row in of_measure):
-            columns |= {"worst": "{worst:.4f}", "best": "{best:.4f}"}
-        columns |= {"ranks": "{rank_low} to {rank_high}"} if many else {"tiers": "{tiers}"}
-        parts.append(f"{measure}, {queries}\n{_table(of_measure, columns)}")
+    tables = []
+    lines = [fill(comparison.method_sentence(), _WIDTH_OF_SENTENCES)]
+    if len(comparison.pairs) == 1:
+        tables.append(_table_of_one_pair(comparison, pairs))
+    else:
+        lines.append(reading(comparison))
+        for measure in comparison.measures:
+            runs_by_measure = [row for row in runs if row["measure"] == measure]
+            runs_by_measure.sort(
+                key=itemgetter("mean"), reverse=comparison.greater_is_better
+            )
+            tables.append(_table_of_runs(comparison, measure, runs_by_measure))
+            pairs_by_measure = [row for row in pairs if row["measure"] == measure]
+            tables.append(_table_of_pairs(comparison, pairs_by_measure))
+            if shows_ranks(comparison):
+                last = runs_by_measure[0]["rank_high"]
+                lines.append(
+                    f"The first by {measure} may have any of the ranks 1 to {last}."
+                )
+    lines += _lines_of_undone(comparison)
+    return "\n\n".join([*tables, "\n".join(lines)])
 
-        if many:
-            last = of_measure[0]["rank_high"]
-            reading.append(f"The first by {measure} may have any of the ranks 1 to {last}.")
 
-        # Differences of the pairs, the surest first
-        of_measure = [row for row in pairs if row["measure"] == measure]
-        of_measure.sort(key=itemgetter("adjusted_p_value", "p_value"))
-        columns = {"": "{pair}{mark}", **difference, "adjusted p": "{adjusted_p}"}
-        n_more = n_pairs - _MOST_PAIRS
-        more = f"\nand {n_more} more pairs: see --format csv, or to_frame"
-        table = _table(of_measure[:_MOST_PAIRS], columns)
-        parts.append(table + more if n_more > 0 else table)
+def _head_of_interval(comparison):
+    return f"{100 * (1 - comparison.alpha):g}% interval"
 
-    # What was tested, and which separations some order of ties would undo
+
+def _queries_in_words(comparison):
+    return number_of_queries(comparison.queries, comparison.evaluations[0].rows)
+
+
+def _table_of_one_pair(comparison, pairs):
+    """The difference of two runs, with a row for each measure."""
+    columns = {
+        "": "{measure}{mark}",
+        "difference": "{difference:+.4f}",
+        _head_of_interval(comparison): "{low:+.4f} to {high:+.4f}",
+        "lowest": "{lowest:+.4f}",
+        "highest": "{highest:+.4f}",
+        "undecided": "{undecided:.0%}",
+        "p-value": "{p}",
+    }
+    caption = f"{pairs[0]['pair']}, {_queries_in_words(comparison)}"
+    return f"{caption}\n{_table(pairs, columns)}"
+
+
+def _table_of_runs(comparison, measure, runs):
+    """Means of the runs by one measure, in the order of the records."""
+    columns = {"": "{run}", "mean": "{mean:.4f}"}
+    interval = _head_of_interval(comparison)
+    # Intervals of means mislead if queries vary more than systems do, so many runs have
+    # differences to the first.
+    if shows_ranks(comparison):
+        columns["behind the first"] = "{behind:.4f}"
+        columns[interval] = "{behind_low:.4f} to {behind_high:.4f}"
+    else:
+        columns[interval] = "{low:.4f} to {high:.4f}"
+    if any(row["worst"] != row["best"] for row in runs):
+        columns["worst"] = "{worst:.4f}"
+        columns["best"] = "{best:.4f}"
+    if shows_ranks(comparison):
+        columns["ranks"] = "{rank_low} to {rank_high}"
+    else:
+        columns["tiers"] = "{tiers}"
+    return f"{measure}, {_queries_in_words(comparison)}\n{_table(runs, columns)}"
+
+
+def _table_of_pairs(comparison, pairs):
+    """Differences of pairs by one measure, the surest first."""
+    columns = {
+        "": "{pair}{mark}",
+        "difference": "{difference:+.4f}",
+        _head_of_interval(comparison): "{low:+.4f} to {high:+.4f}",
+        "adjusted p": "{adjusted_p}",
+    }
+    pairs = sorted(pairs, key=itemgetter("adjusted_p_value", "p_value"))
+    table = _table(pairs[:_N_PAIRS_SHOWN], columns)
+    n_more = len(pairs) - _N_PAIRS_SHOWN
+    if n_more > 0:
+        table += f"\nand {n_more} more pairs: see --format csv, or to_frame"
+    return table
+
+
+def _lines_of_undone(comparison):
+    """Which separations some order of ties would undo."""
     undone = undone_by_ties(comparison)
-    lines = ["Separated, but not in every order of tied documents:"] if undone else []
-    for better, other, measure in undone[:_MOST_LISTED]:
-        lines.append(f"* {printable(better)} over {printable(other)} by {measure}")
-    if len(undone) > _MOST_LISTED:
-        lines.append(f"* and {len(undone) - _MOST_LISTED} more")
-    sentence = fill(comparison.method_sentence(), _WIDTH)
-    return "\n\n".join([*parts, "\n".join([sentence, *reading, *lines])])
+    if not undone:
+        return []
+    lines = ["Separated, but not in every order of tied documents:"]
+    for better, worse, measure in undone[:_N_UNDONE_SHOWN]:
+        lines.append(f"* {printable(better)} over {printable(worse)} by {measure}")
+    if len(undone) > _N_UNDONE_SHOWN:
+        lines.append(f"* and {len(undone) - _N_UNDONE_SHOWN} more")
+    return lines
 
 
 def _table(rows, columns):
@@ -193,16 +296,18 @@ def _table(rows, columns):
 
 
 def undone_by_ties(comparison):
-    """The better run, the other and the measure of separations that depend on ties."""
-    found = []
+    """The better run, the worse and the measure of separations that depend on ties."""
+    undone = []
     for pair, measure in np.argwhere(comparison.depends_on_ties).tolist():
-        better, other = (comparison.names[run] for run in comparison.pairs[pair])
+        better, worse = (comparison.names[run] for run in comparison.pairs[pair])
         if (comparison.difference[pair, measure] < 0) == comparison.greater_is_better:
-            better, other = other, better
-        found.append((better, other, comparison.measures[measure]))
-    return found
+            better, worse = worse, better
+        undone.append((better, worse, comparison.measures[measure]))
+    return undone
 
 
 def has_ties(comparison):
     """Whether the order of tied documents moves a value of any query."""
-    return any((each.worst != each.best).any() for each in comparison.evaluations)
+    return any(
+        (evaluation.worst != evaluation.best).any() for evaluation in comparison.evaluations
+    )

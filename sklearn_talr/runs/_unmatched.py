@@ -1,15 +1,14 @@
 """Identifiers of judgments that a run never has, such as "007" and 7."""
 
-from itertools import chain
-
 import numpy as np
 
 from .._progress import warn_caller
 
-# If fewer match than one of so many, identifiers may be written in two ways.
-_FEWEST = 20
-# Relevant and retrieved documents; if there are fewer, any system may miss all.
-_MANY = 10
+# If at most one of 20 identifiers matches, they may be written in two ways.
+_N_PER_MATCH = 20
+# With fewer relevant or retrieved documents any system may miss all.
+_MIN_DOCUMENTS = 10
+_N_SHOWN = 3  # identifiers, in messages
 
 
 def likeness(identifier):
@@ -35,24 +34,29 @@ def hint_of_alike(judged, retrieved, column):
         Empty unless more match by their likeness alone than as they are written.
     """
     as_written = set(retrieved)
-    alike = {likeness(text): text for text in as_written}
-    others = [text for text in judged if text not in as_written]
-    unlike = [(text, alike[likeness(text)]) for text in others if likeness(text) in alike]
-    if len(unlike) <= len(judged) - len(others):
+    by_likeness = {likeness(text): text for text in as_written}
+    unmatched = [text for text in judged if text not in as_written]
+    alike = [
+        (text, by_likeness[likeness(text)])
+        for text in unmatched
+        if likeness(text) in by_likeness
+    ]
+    if len(alike) <= len(judged) - len(unmatched):
         return ""
-    of_qrels, of_run = unlike[0]
+    in_qrels, in_run = alike[0]
     return (
-        f" {len(unlike)} would be if they were written alike, as {of_qrels!r} of the "
-        f"judgments and {of_run!r} of the run. Identifiers are compared as text: write "
-        f"{_remedy(of_qrels, of_run, column)}."
+        f" {len(alike)} would be if they were written alike, as {in_qrels!r} of the "
+        f"judgments and {in_run!r} of the run. Identifiers are compared as text: write "
+        f"{_remedy(in_qrels, in_run, column)}."
     )
 
 
-def _remedy(of_qrels, of_run, column):
-    side = "run" if len(of_run) < len(of_qrels) else "qrels"
-    short, long = sorted((of_qrels, of_run), key=len)
+def _remedy(in_qrels, in_run, column):
+    """Code that writes one identifier as the other is written."""
+    side = "run" if len(in_run) < len(in_qrels) else "qrels"
+    short, long = sorted((in_qrels, in_run), key=len)
     if long.endswith(".0") and not short.endswith(".0"):
-        side = "run" if long == of_run else "qrels"
+        side = "run" if long == in_run else "qrels"
         change = ".astype(str).str.removesuffix('.0')"
     elif long.lstrip("0") == short.lstrip("0"):
         change = f".astype(str).str.zfill({len(long)})"
@@ -72,7 +76,7 @@ def tell_of_unmatched_queries(qrels, run, is_found):
         Whether each query of the judgments is in the run.
     """
     n_found = int(is_found.sum())
-    if n_found * _FEWEST > len(run.queries):
+    if n_found * _N_PER_MATCH > len(run.queries):
         return
     hint = hint_of_alike(qrels.queries, run.queries, "query_id")
     if hint:
@@ -94,40 +98,42 @@ def tell_of_unmatched_documents(qrels, run, queries, cells):
     cells : Cells
         Judged documents of these queries.
     """
-    of_run = set(run.queries)
-    in_both = np.array([query in of_run for query in queries], dtype=bool)[cells.query]
-    is_relevant = in_both & (cells.grade > 0)
+    queries_of_run = set(run.queries)
+    has_query = np.array([query in queries_of_run for query in queries], dtype=bool)
+    is_relevant = has_query[cells.query] & (cells.grade > 0)
     is_ranked = is_relevant & (cells.t < cells.n_items[cells.query])
-    n_relevant, n_ranked = (
-        int(cells.count[some].sum()) for some in (is_relevant, is_ranked)
-    )
-    if n_ranked * _FEWEST > n_relevant or not n_relevant:
+    n_relevant = int(cells.count[is_relevant].sum())
+    n_ranked = int(cells.count[is_ranked].sum())
+    if n_ranked * _N_PER_MATCH > n_relevant or not n_relevant:
         return
     judged, retrieved = _documents_of_both(qrels, run)
     hint = hint_of_alike(judged, retrieved, "doc_id")
-    is_small = min(len(set(judged)), len(set(retrieved))) < _MANY
+    is_small = min(len(set(judged)), len(set(retrieved))) < _MIN_DOCUMENTS
     if not hint and (is_small or not set(retrieved).isdisjoint(qrels.documents)):
         return
     state = "none" if not n_ranked else str(n_ranked)
     if not hint:
         hint = (
-            f" Documents of the judgments are {_some(judged)}, of the run "
-            f"{_some(retrieved)}: are their identifiers written alike?"
+            f" Documents of the judgments are {_first_identifiers(judged)}, of the run "
+            f"{_first_identifiers(retrieved)}: are their identifiers written alike?"
         )
     warn_caller(f"{state} of the {n_relevant} relevant documents is retrieved.{hint}")
 
 
 def _documents_of_both(qrels, run):
     """Relevant documents and retrieved ones of the queries that are in both, by query."""
-    of_run = dict(zip(run.queries, run.rows_by_query()))
-    judged, retrieved = [], []
+    rows_in_run = dict(zip(run.queries, run.rows_by_query()))
+    judged = []
+    retrieved = []
     for query, rows in zip(qrels.queries, qrels.rows_by_query()):
-        if query in of_run:
-            documents = zip(qrels.documents[rows], qrels.values[rows].tolist())
-            judged.append(document for document, grade in documents if grade > 0)
-            retrieved.append(run.documents[of_run[query]])
-    return list(chain.from_iterable(judged)), list(chain.from_iterable(retrieved))
+        if query in rows_in_run:
+            grades = qrels.values[rows].tolist()
+            documents = zip(qrels.documents[rows], grades)
+            judged.extend(document for document, grade in documents if grade > 0)
+            retrieved.extend(run.documents[rows_in_run[query]])
+    return judged, retrieved
 
 
-def _some(texts):
-    return ", ".join(map(repr, texts[:3])) + ", ..." * (len(texts) > 3)
+def _first_identifiers(texts):
+    shown = ", ".join(map(repr, texts[:_N_SHOWN]))
+    return shown + (", ..." if len(texts) > _N_SHOWN else "")

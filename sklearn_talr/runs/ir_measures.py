@@ -116,8 +116,9 @@ def register():
     >>> ir_measures.calc_aggregate([ir_measures.RR], qrels, run)
     {RR: 0.75}
     """
-    known = providers.registry.get(TieAwareProvider.NAME)
-    provider = providers.register(TieAwareProvider()) if known is None else known
+    provider = providers.registry.get(TieAwareProvider.NAME)
+    if provider is None:
+        provider = providers.register(TieAwareProvider())
     pipeline = ir_measures.DefaultPipeline.providers
     if provider not in pipeline:
         pipeline.insert(0, provider)

@@ -9,14 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from sklearn_talr.inference._means import make_strata
-from sklearn_talr.inference._tests import (
-    adjust_bh,
-    adjust_holm,
-    max_t,
-    p_values,
-    tiers,
-)
+from sklearn_talr.inference._multiple import adjust_bh, adjust_holm, max_t, tiers
+from sklearn_talr.inference._paired import p_values
+from sklearn_talr.inference._resampling import Resampling, make_strata
 from sklearn_talr.runs import compare_scores
 
 
@@ -91,10 +86,16 @@ def by_max_t(values, n_samples=2000, labels=None, kinds=(), seed=0):
     first, second = np.transpose(list(combinations(range(values.shape[1]), 2)))
     differences = values[:, first] - values[:, second]
     kinds = [differences, *(differences * factor for factor in kinds)]
-    samples = make_strata(labels, len(values)), n_samples, np.random.RandomState(seed)
     scale = np.abs(values).max(axis=0)
-    scale = np.maximum(scale[first], scale[second])
-    return *max_t(values, (first, second), kinds, scale, *samples, 0.05), kinds
+    p_value, reach = max_t(
+        values,
+        (first, second),
+        kinds,
+        scale=np.maximum(scale[first], scale[second]),
+        resampling=Resampling(make_strata(labels, len(values)), n_samples, seed),
+        alpha=0.05,
+    )
+    return p_value, reach, kinds
 
 
 @pytest.mark.parametrize("n_strata", [1, 3])
@@ -219,14 +220,9 @@ def separated(values, random_state):
     """What max-t and t with Holm's method separate, of all pairs."""
     seed = random_state.randint(2**31)
     (p_value,), _, (differences,) = by_max_t(values, 999, seed=seed)
-    by_t = p_values(
-        "t",
-        differences,
-        np.ones(differences.shape[1]),
-        make_strata(None, len(values)),
-        999,
-        None,
-    )[0]
+    resampling = Resampling(make_strata(None, len(values)), 999, seed)
+    scale = np.ones(differences.shape[1])
+    by_t = p_values("t", differences, scale, resampling).p_value
     return p_value <= 0.05, adjust_holm(by_t[:, None])[:, 0] <= 0.05
 
 

@@ -9,9 +9,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
 from sklearn_talr.inference import mean_interval, paired_test
-from sklearn_talr.inference._means import (
+from sklearn_talr.inference._intervals import expanded_interval
+from sklearn_talr.inference._resampling import (
+    Resampling,
     bootstrap_deviations,
-    expanded_interval,
     make_strata,
 )
 
@@ -42,8 +43,8 @@ def test_the_interval_is_that_of_a_slow_bootstrap(n_strata):
 @pytest.mark.parametrize("symmetric", [False, True])
 def test_ends_are_quantiles_of_the_samples_as_numpy_has_them(symmetric):
     values = np.random.default_rng(0).beta(0.3, 1, size=(25, 1))
-    strata = make_strata(None, 25)
-    drawn = bootstrap_deviations(values, strata, 150, np.random.RandomState(0))[:, 0]
+    resampling = Resampling(make_strata(None, 25), n_resamples=150, seed=0)
+    drawn = bootstrap_deviations(values, resampling)[:, 0]
     tail = stats.norm.cdf(stats.t.ppf(0.025, 24) * np.sqrt(25 / 24))
     if symmetric:
         reach = np.quantile(np.abs(drawn), 1 - 2 * tail)
@@ -66,10 +67,8 @@ def test_strata_take_the_differences_between_them_out():
 def test_ties_widen_the_interval_as_drawing_their_orders_does():
     rng = np.random.default_rng(0)
     expected, noise = rng.uniform(size=(30, 1)), rng.uniform(0.1, 0.6, size=(30, 1))
-    strata = make_strata(None, 30)
-    found = expanded_interval(
-        expected, strata, 0.95, 40_000, np.random.RandomState(0), tie_variance=noise**2
-    )
+    resampling = Resampling(make_strata(None, 30), n_resamples=40_000, seed=0)
+    found = expanded_interval(expected, resampling, 0.95, tie_variance=noise**2)
     rows = rng.integers(30, size=(40_000, 30))
     signs = rng.choice([-1, 1], size=rows.shape)
     means = (expected[rows, 0] + signs * noise[rows, 0]).mean(axis=1)

@@ -18,7 +18,7 @@ from sklearn_talr.inference import (
     n_queries_to_separate,
     paired_test,
 )
-from sklearn_talr.inference._tests import saddlepoint_shares
+from sklearn_talr.inference._sign_patterns import saddlepoint_shares
 
 TESTS = "randomization", "bootstrap", "t", "wilcoxon"
 STEPS = st.sampled_from([-1.0, -0.5, 0.0, 0.25, 1 / 3])

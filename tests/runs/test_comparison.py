@@ -15,7 +15,7 @@ from scipy.stats import false_discovery_control, ttest_rel
 
 from sklearn_talr import __version__
 from sklearn_talr.inference import mean_interval, n_queries_to_separate, paired_test
-from sklearn_talr.inference._tests import adjust_holm
+from sklearn_talr.inference._multiple import adjust_holm
 from sklearn_talr.runs import Run, RunEvaluation, compare_runs, evaluate_run
 
 MEASURES = ["AP", "nDCG@10", "RR"]

@@ -1,0 +1,245 @@
+"""Values of queries, strata of queries, and samples of queries drawn with replacement."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from numbers import Integral
+
+import numpy as np
+from sklearn.utils import check_array, check_random_state
+
+from .._arrays import axis_labels, refuse_masked
+from .._compat import Interval
+from .._types import Floats
+
+# Two sums of the same values in two orders may differ by this share of the largest value.
+ROUNDING = 1e-12
+# A block of samples has at most this number of cells (samples times queries): 32 MiB.
+_CELLS_PER_BLOCK = 2**22
+
+RESAMPLING = {
+    "stratify": ["array-like", None],
+    "n_resamples": [Interval(Integral, 100, None, closed="left")],
+    "random_state": ["random_state"],
+}
+
+
+@dataclass(frozen=True)
+class Strata:
+    """Groups of queries whose sizes a new sample would share.
+
+    Parameters
+    ----------
+    rows : list of ndarray of int
+        Queries of each stratum. A stratum has two queries or more, unless all queries are
+        one stratum.
+
+    n : int
+        Number of queries.
+    """
+
+    rows: list
+    n: int
+
+    @property
+    def n_free(self) -> int:
+        """Degrees of freedom of the standard error."""
+        return self.n - len(self.rows)
+
+    def centered(self, values: Floats) -> Floats:
+        """Values less the mean of their stratum and column."""
+        values = values.astype(float)
+        for rows in self.rows:
+            values[rows] -= values[rows].mean(axis=0)
+        return values
+
+    def samples(
+        self, n_resamples: int, random_state: np.random.RandomState, width: int = 1
+    ) -> Iterator[Floats]:
+        """Yield how often each query is in each sample, blocks of shape (n_samples, n).
+
+        Each stratum is sampled for itself. A caller that needs more than n cells for a
+        sample passes their number as `width`, so that blocks have fewer samples.
+        """
+        n_per_block = max(_CELLS_PER_BLOCK // max(self.n, width), 1)
+        for start in range(0, n_resamples, n_per_block):
+            n_samples = min(n_per_block, n_resamples - start)
+            counts = np.empty((n_samples, self.n))
+            for rows in self.rows:
+                shape = (n_samples, len(rows))
+                drawn = random_state.randint(len(rows), size=shape, dtype=np.int32)
+                cells = drawn + np.arange(0, drawn.size, len(rows))[:, None]
+                n_drawn = np.bincount(cells.ravel(), minlength=drawn.size)
+                counts[:, rows] = n_drawn.reshape(shape)
+            yield counts
+
+    def standard_errors(
+        self, values: Floats, tie_variance: Floats | None = None
+    ) -> tuple[Floats, Floats]:
+        """Standard errors of each column's mean, over samples of two kinds.
+
+        A stratum has the weight of its queries. With the variance that orders of ties bring
+        to each value, the errors are of means that take one order for each query.
+
+        Returns
+        -------
+        error, bootstrap_error : ndarray of shape (n_columns,)
+            Over samples of all queries there could be, and over bootstrap samples, which
+            vary less.
+        """
+        variance = total = 0.0
+        for rows in self.rows:
+            centered = values[rows].astype(float)
+            centered -= centered.mean(axis=0)
+            squares = np.einsum("ij,ij->j", centered, centered)
+            total += squares
+            variance += squares * len(rows) / max(len(rows) - 1, 1)
+        if tie_variance is not None:
+            variance = variance + tie_variance.sum(axis=0)
+            total = total + tie_variance.sum(axis=0)
+        return np.sqrt(variance) / self.n, np.sqrt(total) / self.n
+
+
+@dataclass(frozen=True)
+class Resampling:
+    """Samples of queries that are drawn with replacement, for intervals and tests.
+
+    Parameters
+    ----------
+    strata : Strata
+        Samples have as many queries of each stratum.
+
+    n_resamples : int
+        Number of samples.
+
+    seed : int or RandomState
+        With an int all that goes by this record sees the same samples. A RandomState goes
+        on from one use to the next.
+    """
+
+    strata: Strata
+    n_resamples: int
+    seed: int | np.random.RandomState
+
+    def generator(self) -> np.random.RandomState:
+        """Return the generator that draws the samples."""
+        return check_random_state(self.seed)
+
+
+def make_strata(stratify, n_queries):
+    """Strata by one label for each query; None makes one stratum.
+
+    Raises
+    ------
+    ValueError
+        If the labels are not one for each query, one is missing, they cannot be sorted, or
+        a stratum has a single query.
+    """
+    if stratify is None:
+        return Strata([np.arange(n_queries)], n_queries)
+    refuse_masked(stratify=stratify)
+    labels = np.asarray(stratify)
+    if labels.shape != (n_queries,):
+        raise ValueError(
+            f"stratify must have one label for each of the {n_queries} queries, got shape "
+            f"{labels.shape}."
+        )
+    try:
+        if np.any(labels != labels):  # NaN
+            raise TypeError
+        kinds, number, size = np.unique(labels, return_inverse=True, return_counts=True)
+    except TypeError as error:
+        raise ValueError(
+            "stratify has labels that are missing, or of several types: give each query a "
+            "label of one type, such as str."
+        ) from error
+    if size.min(initial=2) < 2:
+        raise ValueError(
+            "each stratum needs at least two queries, to tell how much they differ, but "
+            f"{str(kinds[size.argmin()])!r} has one: merge it with another."
+        )
+    rows = [np.flatnonzero(number == place) for place in range(len(kinds))]
+    return Strata(rows, n_queries)
+
+
+def as_floats(values, name, **options):
+    """Check values of queries; arrays of other libraries come back as NumPy's, too."""
+    refuse_masked(**{name: values})
+    checked = check_array(
+        values, ensure_2d=False, dtype="numeric", input_name=name, **options
+    )
+    return np.asarray(checked, dtype=float)
+
+
+def bootstrap_deviations(
+    values: Floats, resampling: Resampling, tie_variance: Floats | None = None
+) -> Floats:
+    """Deviations of bootstrap samples' means from the mean.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_queries, n_columns)
+
+    resampling : Resampling
+
+    tie_variance : ndarray of shape (n_queries, n_columns), default=None
+        Variance of each value over orders of tied documents. With it a sample draws an
+        order for each of its queries, too. The sum of so many independent deviations is
+        drawn as a normal one.
+
+    Returns
+    -------
+    deviations : ndarray of shape (n_resamples, n_columns)
+        Each column is contiguous.
+    """
+    strata = resampling.strata
+    random_state = resampling.generator()
+    centered = strata.centered(values)
+    blocks = []
+    for counts in strata.samples(resampling.n_resamples, random_state):
+        total = centered.T @ counts.T  # (n_columns, n_samples)
+        if tie_variance is not None:
+            tie_deviation = np.sqrt(tie_variance.T @ counts.T)
+            total += tie_deviation * random_state.standard_normal(total.shape)
+        blocks.append(total / strata.n)
+    return np.concatenate(blocks, axis=1).T
+
+
+def refuse_unlike_rows(labels, name, rows, line):
+    """Raise ValueError if labels have an index that is not that of the rows, in order.
+
+    Labels that pandas has counted are no declaration, unless they are those of the rows in
+    another order. Names are compared as text, as runs have them.
+
+    Parameters
+    ----------
+    labels : array-like of shape (n_rows,)
+
+    name : str
+        What errors call them.
+
+    rows : list of length n_rows
+        Names of the rows.
+
+    line : str
+        Code that has these names.
+    """
+    index, is_default = axis_labels(labels)
+    if index is None or len(index) != len(rows):
+        return
+    label_texts = list(map(str, index))
+    row_texts = list(map(str, rows))
+    if label_texts == row_texts:
+        return
+    is_reordered = sorted(label_texts) == sorted(row_texts)
+    has_no_names = is_default or row_texts == list(map(str, range(len(rows))))
+    if has_no_names and not is_reordered:
+        return
+    state = "the same labels in another order" if is_reordered else "other labels"
+    texts = zip(label_texts, row_texts)
+    row = next(row for row, (label, text) in enumerate(texts) if label != text)
+    as_text = "" if all(isinstance(label, str) for label in index) else ".rename(index=str)"
+    raise ValueError(
+        f"{name} has {state} than the rows, with which it is joined by position: row {row} "
+        f"is {index[row]!r} there, and {row_texts[row]!r} among the rows. Pass "
+        f"{name}{as_text}.reindex({line}), or {name}.to_numpy() if its index means nothing."
+    )

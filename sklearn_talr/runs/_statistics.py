@@ -1,0 +1,406 @@
+"""Statistics of a comparison, measure by measure: intervals, tests, ranks and tiers."""
+
+from dataclasses import dataclass
+from math import ceil
+
+import numpy as np
+
+from .._progress import warn_caller
+from ..inference._intervals import expanded_interval, interval_of_differences
+from ..inference._multiple import adjust_bh, adjust_holm, max_t, tiers
+from ..inference._paired import p_values, smallest_p_value
+from ..inference._resampling import ROUNDING, Resampling
+
+
+@dataclass(frozen=True)
+class ComparisonSettings:
+    """How runs are compared.
+
+    Parameters
+    ----------
+    test : {"randomization", "bootstrap", "t", "wilcoxon"}
+
+    adjust : {"max-t", "holm", "bh"}
+
+    alpha : float
+
+    greater_is_better : bool
+
+    resampling : Resampling
+        All intervals and tests see the same samples of queries.
+
+    rows : str
+        What the queries are called.
+    """
+
+    test: str
+    adjust: str
+    alpha: float
+    greater_is_better: bool
+    resampling: Resampling
+    rows: str
+
+
+@dataclass(frozen=True)
+class RunStatistics:
+    """Runs by one measure; `RunComparison` says what the fields are, measure by measure.
+
+    Parameters
+    ----------
+    rank_low, rank_high : ndarray of shape (n_runs,) of int
+
+    means, means_low, means_high : ndarray of shape (n_runs,)
+
+    worst, best : ndarray of shape (n_runs,)
+    """
+
+    rank_low: np.ndarray
+    rank_high: np.ndarray
+    means: np.ndarray
+    means_low: np.ndarray
+    means_high: np.ndarray
+    worst: np.ndarray
+    best: np.ndarray
+
+
+@dataclass(frozen=True)
+class PairStatistics:
+    """Pairs of runs by one measure; `RunComparison` says what the fields are.
+
+    Parameters
+    ----------
+    difference, low, high : ndarray of shape (n_pairs,)
+
+    lowest, highest, undecided : ndarray of shape (n_pairs,)
+
+    effect_size : ndarray of shape (n_pairs,)
+
+    p_value, adjusted_p_value, adverse_p_value : ndarray of shape (n_pairs,)
+
+    n_resamples : ndarray of shape (n_pairs,) of int
+
+    is_exact : ndarray of shape (n_pairs,) of bool
+    """
+
+    difference: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    lowest: np.ndarray
+    highest: np.ndarray
+    undecided: np.ndarray
+    effect_size: np.ndarray
+    p_value: np.ndarray
+    adjusted_p_value: np.ndarray
+    adverse_p_value: np.ndarray
+    n_resamples: np.ndarray
+    is_exact: np.ndarray
+
+
+@dataclass(frozen=True)
+class MeasureStatistics:
+    """All that a comparison says by one measure.
+
+    Parameters
+    ----------
+    runs : RunStatistics
+
+    pairs : PairStatistics
+
+    tiers : list of lists of int
+        Numbers of runs that are not separated from one another, best runs first.
+    """
+
+    runs: RunStatistics
+    pairs: PairStatistics
+    tiers: list
+
+
+def compare_by_measure(measure, values, pairs, settings):
+    """Compare runs by one measure, and warn if no pair could be separated.
+
+    Parameters
+    ----------
+    measure : str
+
+    values : MeasureValues
+
+    pairs : two ndarrays of shape (n_pairs,) of int
+        Numbers of the first and the second run of each pair.
+
+    settings : ComparisonSettings
+
+    Returns
+    -------
+    statistics : MeasureStatistics
+    """
+    differences = _Differences.from_values(values, pairs)
+    tested = p_values(
+        settings.test, differences.expected, differences.scale, settings.resampling
+    )
+    if settings.adjust == "max-t" and len(differences.mean) > 1:
+        family = _adjusted_by_max_t(values, pairs, differences, settings)
+    else:
+        family = _adjusted_one_by_one(values, pairs, differences, tested.p_value, settings)
+    _warn_if_none_can_be_separated(
+        measure, settings, len(differences.mean), family.smallest_p_value
+    )
+    pair_statistics = _pair_statistics(differences, tested, family)
+    separated = _separated(values.n_runs, pairs, pair_statistics, settings.alpha)
+    means = values.expected.mean(axis=0)
+    merit = means if settings.greater_is_better else -means
+    return MeasureStatistics(
+        runs=_run_statistics(values, merit, separated, settings),
+        pairs=pair_statistics,
+        tiers=tiers(merit, separated),
+    )
+
+
+@dataclass(frozen=True)
+class MeasureValues:
+    """Values of one measure.
+
+    Parameters
+    ----------
+    expected, worst, best : ndarray of shape (n_queries, n_runs)
+        Mean, least and greatest value over all orders of tied documents.
+    """
+
+    expected: np.ndarray
+    worst: np.ndarray
+    best: np.ndarray
+
+    @classmethod
+    def from_evaluations(cls, evaluations, number):
+        """Values of the measure of this number."""
+        return cls(
+            expected=np.stack([run.expected[:, number] for run in evaluations], axis=1),
+            worst=np.stack([run.worst[:, number] for run in evaluations], axis=1),
+            best=np.stack([run.best[:, number] for run in evaluations], axis=1),
+        )
+
+    @property
+    def n_runs(self):
+        """Number of runs."""
+        return self.expected.shape[1]
+
+    @property
+    def has_ties(self):
+        """Whether the order of tied documents moves any value."""
+        return (self.worst != self.best).any()
+
+
+@dataclass(frozen=True)
+class _Differences:
+    """Values of the first run of each pair less values of the second.
+
+    Parameters
+    ----------
+    expected : ndarray of shape (n_queries, n_pairs)
+
+    lowest, highest : ndarray of shape (n_queries, n_pairs)
+        The least and the greatest difference over orders of tied documents.
+
+    adverse : ndarray of shape (n_queries, n_pairs)
+        The difference with the order of ties that speaks most against the better run.
+
+    mean : ndarray of shape (n_pairs,)
+        Of the expected differences; 0 if only rounding makes it another number.
+
+    scale : ndarray of shape (n_pairs,)
+        The largest absolute value of each pair: rounding is relative to it.
+
+    has_ties : bool
+        Without ties the first four arrays are one.
+    """
+
+    expected: np.ndarray
+    lowest: np.ndarray
+    highest: np.ndarray
+    adverse: np.ndarray
+    mean: np.ndarray
+    scale: np.ndarray
+    has_ties: bool
+
+    @classmethod
+    def from_values(cls, values, pairs):
+        first, second = pairs
+        expected = values.expected[:, first] - values.expected[:, second]
+        largest = np.maximum(np.abs(values.worst), np.abs(values.best)).max(axis=0)
+        scale = np.maximum(largest[first], largest[second])
+        mean = expected.mean(axis=0)
+        mean[np.abs(mean) <= ROUNDING * scale] = 0.0
+        lowest = highest = adverse = expected
+        if values.has_ties:
+            lowest = values.worst[:, first] - values.best[:, second]
+            highest = values.best[:, first] - values.worst[:, second]
+            adverse = np.where(mean > 0, lowest, highest)
+        return cls(expected, lowest, highest, adverse, mean, scale, values.has_ties)
+
+    @property
+    def families(self):
+        """Differences that are tested: expected ones, and with ties adverse ones."""
+        return [self.expected, self.adverse] if self.has_ties else [self.expected]
+
+    @property
+    def is_turned(self):
+        """Whether the better run is no longer better with adverse ties, (n_pairs,)."""
+        adverse_lead = self.adverse.mean(axis=0) * np.sign(self.mean)
+        return adverse_lead <= ROUNDING * self.scale
+
+    @property
+    def is_equal(self):
+        """Whether the runs of a pair are equal in all queries, (n_pairs,)."""
+        return np.abs(self.expected).max(axis=0) <= ROUNDING * self.scale
+
+
+@dataclass(frozen=True)
+class _AdjustedFamily:
+    """p-values of all pairs of a measure, adjusted for the number of pairs.
+
+    Parameters
+    ----------
+    p_value, adverse_p_value : ndarray of shape (n_pairs,)
+        Of expected differences, and of those with adverse ties.
+
+    low, high : ndarray of shape (n_pairs,)
+        Interval of the mean difference.
+
+    smallest_p_value : float
+        The least p-value that the test could find, before any adjustment by a factor.
+    """
+
+    p_value: np.ndarray
+    adverse_p_value: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    smallest_p_value: float
+
+
+def _adjusted_by_max_t(values, pairs, differences, settings):
+    """Adjust by the largest statistic of all pairs in samples of queries."""
+    resampling = settings.resampling
+    p_value, reach = max_t(
+        values.expected,
+        pairs,
+        differences.families,
+        scale=differences.scale,
+        resampling=resampling,
+        alpha=settings.alpha,
+    )
+    by_samples = 1 / (resampling.n_resamples + 1)
+    by_equal_signs = 2.0 ** (1 - resampling.strata.n)
+    return _AdjustedFamily(
+        p_value=p_value[0],
+        adverse_p_value=p_value[-1],  # Without ties there is one family.
+        low=differences.mean - reach,
+        high=differences.mean + reach,
+        smallest_p_value=max(by_samples, by_equal_signs),
+    )
+
+
+def _adjusted_one_by_one(values, pairs, differences, p_value, settings):
+    """Adjust p-values of single tests by Holm's or by Benjamini and Hochberg's method."""
+    test = settings.test
+    resampling = settings.resampling
+    low, high = interval_of_differences(
+        values.expected, pairs, resampling, 1 - settings.alpha
+    )
+    adverse_p_value = p_value.copy()
+    if differences.has_ties:
+        adverse = p_values(test, differences.adverse, differences.scale, resampling)
+        adverse_p_value = adverse.p_value
+    # A run that falls behind has 1 before the adjustment: else it would help the others.
+    adverse_p_value[differences.is_turned] = 1.0
+    adverse_p_value[np.isnan(p_value)] = np.nan
+    adjust = adjust_bh if settings.adjust == "bh" else adjust_holm
+    adjusted = adjust(np.stack([p_value, adverse_p_value], axis=1))
+    return _AdjustedFamily(
+        p_value=adjusted[:, 0],
+        adverse_p_value=adjusted[:, 1],
+        low=low,
+        high=high,
+        smallest_p_value=smallest_p_value(
+            test, differences.expected, differences.scale, resampling
+        ),
+    )
+
+
+def _warn_if_none_can_be_separated(measure, settings, n_pairs, smallest):
+    """Warn if even the least p-value, after its adjustment, would be above alpha."""
+    factor = n_pairs if settings.adjust == "holm" else 1
+    if smallest * factor <= settings.alpha:
+        return
+    rows = settings.rows
+    advice = f"take more {rows}, or test='t', which has no least p-value"
+    if smallest == 1 / (settings.resampling.n_resamples + 1):
+        advice = f"take n_resamples={ceil(factor / settings.alpha)} or more"
+    times = f", which Holm's method multiplies by {n_pairs} pairs" if factor > 1 else ""
+    warn_caller(
+        f"by {measure} no pair can be separated at alpha={settings.alpha:g}: the least "
+        f"p-value that these {rows} and settings can give is {smallest:.2g}{times}. To "
+        f"separate any, {advice}.",
+    )
+
+
+def _pair_statistics(differences, tested, family):
+    """Statistics of all pairs of a measure."""
+    is_untested = np.isnan(tested.p_value)
+    is_equal = differences.is_equal
+    # A run that falls behind with adverse ties is not separated, whatever was adjusted.
+    adverse = np.where(differences.is_turned, 1.0, family.adverse_p_value)
+    adverse = np.where(is_untested, np.nan, adverse)
+    adjusted = np.where(is_untested, np.nan, family.p_value)
+    is_undecided = (differences.lowest < -ROUNDING) & (differences.highest > ROUNDING)
+    return PairStatistics(
+        difference=differences.mean,
+        low=family.low,
+        high=family.high,
+        lowest=differences.lowest.mean(axis=0),
+        highest=differences.highest.mean(axis=0),
+        undecided=is_undecided.mean(axis=0),
+        effect_size=_effect_size(differences),
+        # Runs that are equal in all queries are in no family; nothing separates them.
+        p_value=np.where(is_equal, 1.0, tested.p_value),
+        adjusted_p_value=np.where(is_equal, 1.0, adjusted),
+        adverse_p_value=np.where(is_equal, 1.0, adverse),
+        n_resamples=tested.n_patterns,
+        is_exact=tested.is_exact,
+    )
+
+
+def _effect_size(differences):
+    """Mean over standard deviation, infinite if the runs differ by one amount."""
+    mean = differences.mean
+    if len(differences.expected) < 2:
+        return np.full_like(mean, np.nan)
+    deviation = differences.expected.std(axis=0, ddof=1)
+    is_constant = deviation <= ROUNDING * differences.scale
+    effect_size = mean / np.where(is_constant, 1.0, deviation)
+    is_infinite = is_constant & (mean != 0)
+    effect_size[is_infinite] = np.copysign(np.inf, mean[is_infinite])
+    return effect_size
+
+
+def _separated(n_runs, pairs, pair_statistics, alpha):
+    """Whether each run is separated from each other, (n_runs, n_runs) of bool."""
+    first, second = pairs
+    separated = np.zeros((n_runs, n_runs), dtype=bool)
+    separated[first, second] = pair_statistics.adjusted_p_value <= alpha
+    return separated | separated.T
+
+
+def _run_statistics(values, merit, separated, settings):
+    """Statistics of all runs of a measure; `merit` is the greater, the better a run is."""
+    is_better = separated & (merit[:, None] > merit)  # the first run than the second
+    means_low, means_high = expanded_interval(
+        values.expected, settings.resampling, 1 - settings.alpha
+    )
+    return RunStatistics(
+        rank_low=1 + is_better.sum(axis=0),
+        rank_high=len(merit) - is_better.sum(axis=1),
+        means=values.expected.mean(axis=0),
+        means_low=means_low,
+        means_high=means_high,
+        worst=values.worst.mean(axis=0),
+        best=values.best.mean(axis=0),
+    )
