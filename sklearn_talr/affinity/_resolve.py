@@ -7,7 +7,7 @@ from .._arrays import as_numpy
 from .._compat import validated
 from .._types import Affinity, Any, Array, Column, Rows
 from ._base import BaseAffinity, lists_as_array, refuse_tags, targets_as_csr
-from ._groups import within_groups
+from ._excluded import within_groups
 from ._labels import LabelAffinity, SharedLabelAffinity, is_indicator
 from ._precomputed import PrecomputedAffinity
 from ._threshold import ThresholdAffinity

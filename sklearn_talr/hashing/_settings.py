@@ -16,7 +16,7 @@ from .._lazy import has_torch, require_torch
 from .._parameters import values_of_parameters
 from .._progress import warn_caller
 from ..affinity import LabelAffinity, SharedLabelAffinity, fit_affinity, resolve_affinity
-from ..affinity._groups import within_groups
+from ..affinity._excluded import within_groups
 from ..affinity._similar_rows import SimilarRows
 from ..losses import AveragePrecisionLoss, NDCGLoss
 from ._base import check_features, errors_told

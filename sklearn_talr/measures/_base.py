@@ -259,8 +259,15 @@ class Measure(ABC):
         score : float or ndarray of shape (n_queries,)
             Mean over queries of the mean over all orders of ties.
         """
-        weights = sample_weight
-        return score_arrays(self, y_true, y_score, groups, weights, average, zero_division)
+        return score_arrays(
+            self,
+            y_true,
+            y_score,
+            groups=groups,
+            sample_weight=sample_weight,
+            average=average,
+            zero_division=zero_division,
+        )
 
     def completed(self, *, gains: str, largest: Count = None, is_all: bool = True) -> Self:
         """The measure with a value for each parameter that its name leaves open.

@@ -79,7 +79,9 @@ def _of_orders(measures, histogram, zero_division, orders):
     return values
 
 
-def score_arrays(measures, y_true, y_score, groups, sample_weight, average, zero_division):
+def score_arrays(
+    measures, y_true, y_score, *, groups, sample_weight, average, zero_division
+):
     """Values of rankings by score, averaged over queries unless `average` is False.
 
     Arrays of other libraries are ranked in NumPy, and values live where scores do.

@@ -293,12 +293,15 @@ def lookup_cost(n_bits: int, radius: Count = None) -> Floats:
     """
     if isinstance(n_bits, bool) or n_bits < 1:
         raise ValueError(f"n_bits must be a positive integer, got {n_bits!r}.")
-    n_bits, radius = int(n_bits), _check_radius(radius, n_bits)
-    costs, shell, ball = [], 1, 0
-    for r in range(radius + 1):
-        ball += shell
-        costs.append(float(ball) if ball <= sys.float_info.max else math.inf)
-        shell = shell * (n_bits - r) // (r + 1)  # exact: C(n, r + 1) from C(n, r)
+    n_bits = int(n_bits)
+    costs = []
+    n_at_radius = 1  # buckets at distance r
+    n_within = 0  # buckets at distance r or less
+    for r in range(_check_radius(radius, n_bits) + 1):
+        n_within += n_at_radius
+        costs.append(float(n_within) if n_within <= sys.float_info.max else math.inf)
+        # C(n, r + 1) follows from C(n, r) without a remainder.
+        n_at_radius = n_at_radius * (n_bits - r) // (r + 1)
     return np.array(costs)
 
 
@@ -316,7 +319,8 @@ def ball_counts(histogram, radius, caller):
     check_hamming(histogram, caller)
     radius = _check_radius(radius, histogram.n_bits)
     counts = histogram.counts[:, :, : radius + 1]
-    n, p = counts.sum(axis=1), counts[:, 1:].sum(axis=1)
+    n = counts.sum(axis=1)
+    p = counts[:, 1:].sum(axis=1)
     return n.cumsum(axis=1), p.cumsum(axis=1)
 
 
@@ -558,9 +562,11 @@ def radius_at_precision(
     n, p = _pairs_found(histogram, None, "radius_at_precision")
     if not n[-1]:
         raise ValueError("histogram holds no pair, so that no radius can be chosen by it.")
-    reached, what = p / np.maximum(n, 1), "precision is"
-    remedy = "Ask for less"
-    if confidence is not None:
+    if confidence is None:
+        reached = p / np.maximum(n, 1)
+        reached_name = "precision is"
+        remedy = "Ask for less"
+    else:
         if len(histogram) != 1:
             raise ValueError(
                 "confidence needs pairs that were drawn one by one, as tabulated by "
@@ -568,15 +574,17 @@ def radius_at_precision(
                 "pairs of one query depend on each other, and those of one set count "
                 "twice. Pass confidence=None, or label a random sample of the pairs."
             )
-        # The least precision with which p or more of n pairs are right often enough
+        # The bound is the least precision with which p or more of n pairs are right often
+        # enough.
         bound = betaincinv(np.maximum(p, 1), n - p + 1, 1 - confidence)
-        reached, what = np.where(p > 0, bound, 0), "lower bound of the precision is"
-        remedy += ", or label more pairs"
+        reached = np.where(p > 0, bound, 0)
+        reached_name = "lower bound of the precision is"
+        remedy = "Ask for less, or label more pairs"
     radii = np.flatnonzero((reached >= precision) & (n > 0))
     if not len(radii):
         best = int(np.argmax(np.where(n > 0, reached, -1)))
         raise ValueError(
-            f"no radius has a precision of {precision}: the largest {what} "
+            f"no radius has a precision of {precision}: the largest {reached_name} "
             f"{reached[best]:.3g}, within radius {best}, of {n[best]} pairs. {remedy}."
         )
     return int(radii[-1])
