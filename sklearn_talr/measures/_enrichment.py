@@ -36,13 +36,16 @@ class EnrichmentFactor(OfRelevance):
     2.0
     """
 
-    name, title, needs_cutoff, range = "EF", "enrichment factor", True, (0.0, math.inf)
+    name = "EF"
+    title = "enrichment factor"
+    needs_cutoff = True
+    range = (0.0, math.inf)
 
     def kernel(self, ties):
         """Share of the relevant items that is within k, over the share of the list."""
-        share = np.minimum(ties.k, ties.n_listed) / np.maximum(ties.n_listed, 1)
-        found = relevant_within(ties) / np.maximum(ties.n_relevant, 1)
-        return found / np.where(share > 0, share, 1)
+        list_share = np.minimum(ties.k, ties.n_listed) / np.maximum(ties.n_listed, 1)
+        recall = relevant_within(ties) / np.maximum(ties.n_relevant, 1)
+        return recall / np.where(list_share > 0, list_share, 1)
 
 
 class _OfAllRanks(OfRelevance):
@@ -61,23 +64,25 @@ class _OfAllRanks(OfRelevance):
 
     def total(self, ties):
         """The sum of each query."""
-        sums = self.weight(ties.t, ties.n, ties.spread(ties.n_listed))
-        total = ties.sum_before_cut(ties.p / np.maximum(ties.n, 1) * sums)
-        n_items, n_listed = ties.n_items, ties.n_listed
-        return total + self.weight(n_items, n_listed - n_items, n_listed)
+        weights = self.weight(ties.t, ties.n, ties.spread(ties.n_listed))
+        ranked = ties.sum_before_cut(ties.p / np.maximum(ties.n, 1) * weights)
+        n_missing = ties.n_listed - ties.n_items
+        return ranked + self.weight(ties.n_items, n_missing, ties.n_listed)
 
     def kernel(self, ties):
         """The value, or what has been retrieved where there is nothing to rank."""
-        n, n_listed = np.maximum(ties.n_relevant, 1), ties.n_listed
-        found = ties.n_relevant - (n_listed - ties.n_items)
-        is_ranked = n_listed > ties.n_relevant
+        n_relevant = np.maximum(ties.n_relevant, 1)
+        n_missing = ties.n_listed - ties.n_items
+        recall = (ties.n_relevant - n_missing) / n_relevant
+        is_ranking = ties.n_listed > ties.n_relevant
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(is_ranked, self.compared(ties, n, n_listed), found / n)
+            compared = self.compared(ties, n_relevant, ties.n_listed)
+        return np.where(is_ranking, compared, recall)
 
-    def compared(self, ties, n, n_listed):
+    def compared(self, ties, n_relevant, n_listed):
         """The sum, from 0 in the worst of all rankings to 1 in the best."""
-        least = self.weight(n_listed - n, n, n_listed)
-        most = self.weight(np.zeros_like(n), n, n_listed)
+        least = self.weight(n_listed - n_relevant, n_relevant, n_listed)
+        most = self.weight(np.zeros_like(n_relevant), n_relevant, n_listed)
         return (self.total(ties) - least) / (most - least)
 
 
@@ -100,7 +105,8 @@ class AreaUnderROC(_OfAllRanks):
     0.75
     """
 
-    name, title = "AUC", "area under the ROC curve"
+    name = "AUC"
+    title = "area under the ROC curve"
 
     def weight(self, start, length, n_listed):
         """Less the rank."""
@@ -131,7 +137,8 @@ class BoltzmannEnhanced(_OfAllRanks):
     0.501
     """
 
-    name, title = "BEDROC", "BEDROC"
+    name = "BEDROC"
+    title = "BEDROC"
 
     alpha: float = parameter(
         20, lambda value: is_real(value) and 0.01 <= value <= 1e4, "between 0.01 and 10000"
@@ -164,13 +171,17 @@ class RobustInitialEnhancement(BoltzmannEnhanced):
     1.5
     """
 
-    name, title, range = "RIE", "RIE", (0.0, math.inf)
+    name = "RIE"
+    title = "RIE"
+    range = (0.0, math.inf)
 
-    def compared(self, ties, n, n_listed):
+    def compared(self, ties, n_relevant, n_listed):
         """Mean weight of the relevant items over that of all."""
-        all_items = self.weight(np.zeros_like(n), n_listed, n_listed)
-        return self.total(ties) / n * n_listed / all_items
+        all_items = self.weight(np.zeros_like(n_relevant), n_listed, n_listed)
+        return self.total(ties) / n_relevant * n_listed / all_items
 
 
-AUC, BEDROC = AreaUnderROC(), BoltzmannEnhanced()
-EF, RIE = EnrichmentFactor(), RobustInitialEnhancement()
+AUC = AreaUnderROC()
+BEDROC = BoltzmannEnhanced()
+EF = EnrichmentFactor()
+RIE = RobustInitialEnhancement()
