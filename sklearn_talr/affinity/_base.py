@@ -57,7 +57,7 @@ def lists_as_array(y):
 
 
 def targets_as_csr(y):
-    """Return a sparse matrix of targets in CSR format, of which each place is stored once.
+    """Return a sparse matrix of targets in CSR format, with each place stored once.
 
     A sparse matrix means what its ``toarray()`` holds, so entries that are stored more than
     once add up, as SciPy adds them up. Loops read the entries one by one, and would take
@@ -190,7 +190,7 @@ def check_places(index, affinity, levels, shape):
 
 
 def _look_up(values, levels):
-    """Places of affinities among the levels, -1 if they are negative, -2 if they lack.
+    """Places of affinities among the levels: -1 of negative ones, -2 if no level is equal.
 
     Parameters
     ----------
@@ -257,7 +257,7 @@ def kinds_of(array):
 
 
 _PAIRS_PER_BLOCK = 2**20  # pairs whose affinities are computed at once
-_MOST_COMPARED = 2**14  # samples all pairs of which are compared
+_MOST_COMPARED = 2**14  # samples whose pairs are all compared
 _MOST_STORED = 2**24  # similar pairs that are stored
 _WIDEST_TABLE = 2**16  # entries of a table of places by level
 _LACKING = -2  # stands in place of the index of an affinity that is no level
@@ -472,7 +472,7 @@ class BaseAffinity:
     def neighborhoods(self, y: Any, levels: Array) -> sp.csr_array | None:
         """Tell which samples are similar to a common one, or belong to a common class.
 
-        Similar samples are then drawn together, where minibatches would hold few of them.
+        Similar samples are then drawn together if minibatches would hold few of them.
 
         Parameters
         ----------
@@ -485,8 +485,8 @@ class BaseAffinity:
         Returns
         -------
         neighborhoods : CSR of bool of shape (n_samples, n_columns), or None
-            Columns are samples, each of which stands beside those that are similar to it,
-            or classes, where a subclass knows these. None if there are too many samples to
+            A column is a sample, and its members are the samples that are similar to it, or
+            a class, if a subclass knows classes. None if there are too many samples to
             compare all pairs, or too many pairs are similar to be stored.
         """
         n_samples = y.shape[0]

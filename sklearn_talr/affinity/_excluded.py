@@ -47,7 +47,7 @@ class ExcludedPairs:
         exclude_self=False,
         names=_SIDES,
     ):
-        """Exclude the pairs of one group, and perhaps those of a sample with itself.
+        """Exclude the pairs of one group, and perhaps each sample's pair with itself.
 
         Parameters
         ----------
@@ -62,7 +62,7 @@ class ExcludedPairs:
             Whether query i is item i, and is not ranked against itself.
 
         names : tuple of (str, str), default=("groups_query", "groups_database")
-            What errors call the groups of the queries and those of the database.
+            What errors call the groups of the queries and of the database.
 
         Returns
         -------
@@ -285,7 +285,7 @@ def _check_labels(groups, n_samples, name):
 
 
 def _refuse_unlike_kinds(query_labels, item_labels, names):
-    """Raise ValueError if labels are of types of which no two labels are equal."""
+    """Raise ValueError if labels are of several types, whose labels are never equal."""
     types = kinds_of(query_labels) | kinds_of(item_labels)
     kinds = {name_of(label_type) for label_type in types}
     if len(kinds) > 1:

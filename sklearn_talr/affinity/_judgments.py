@@ -104,7 +104,7 @@ class JudgmentAffinity(BaseAffinity, BaseEstimator, savable=True):
         Returns
         -------
         targets : CSR array of shape (n_samples, n_others) or ndarray of shape (n_samples,)
-            Both of integers, of which NaN becomes -1. Zeros that are stored remain so.
+            Both hold integers, with -1 in place of NaN. Zeros that are stored remain so.
 
         Raises
         ------
@@ -229,7 +229,7 @@ def query_groups(judgments: Rows) -> NDArray[np.int64]:
     -------
     groups : ndarray of shape (n_queries,) of int
         Number of the group of each query, from 0, in the order of their first queries. Two
-        queries are in one group if a chain of queries leads from one to the other, of which
+        queries are in one group if a chain of queries leads from one to the other in which
         neighbors share a relevant item. A query without a relevant item is alone.
 
     Raises

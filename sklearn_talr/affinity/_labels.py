@@ -174,7 +174,7 @@ class LabelAffinity(_ClassAffinity, savable=True):
         return np.flatnonzero(is_there).astype(y.dtype) + low, index
 
     def memberships(self, y: Any) -> tuple[Array | None, sp.csr_array] | None:
-        """Return the distinct labels, and which of them each target is, as a CSR array."""
+        """Return the distinct labels, and the label of each target, as a CSR array."""
         classes, index = self.group_targets(y)
         is_member = np.ones(len(index), dtype=bool)
         # Each row has one entry.
@@ -351,7 +351,7 @@ class SharedLabelAffinity(_ClassAffinity, savable=True):
         )
 
     def with_levels(self, levels: Array) -> BaseAffinity:
-        """Return an oracle for targets of which more labels may be shared than before."""
+        """Return an oracle for targets that may share more labels than before."""
         wider = copy.copy(self)
         wider.levels_ = max(self.levels_, levels, key=len)
         return wider
@@ -366,7 +366,7 @@ class SharedLabelAffinity(_ClassAffinity, savable=True):
         return np.log2(1.0 + levels)
 
     def memberships(self, y: Any) -> tuple[Array | None, sp.csr_array] | None:
-        """Return None, as classes are columns, and which labels each target has, as CSR."""
+        """Return None, as classes are columns, and the labels of each target, as CSR."""
         return None, sp.csr_array(sp.csr_array(y) > 0)
 
     def batch_table(self, y: Any) -> Array | None:
@@ -466,12 +466,12 @@ def has_unlabeled(y):
 
 
 def name_of(kind):
-    """Name of a type of labels: those of other names are never equal."""
+    """Name of the kind of a type of labels. Labels of two kinds are never equal."""
     names = (name for name, kinds in _KINDS.items() if issubclass(kind, kinds))
     return next(names, kind.__name__)
 
 
 def _words(indicator):
-    """Write the labels of each sample as bits of words, of which the shared are counted."""
+    """Write the labels of each sample as bits of words, so that shared ones are counted."""
     dense = indicator.toarray() if sp.issparse(indicator) else indicator
     return as_words(np.packbits(dense.astype(bool, copy=False), axis=1))

@@ -120,6 +120,10 @@ class PrecomputedAffinity(BaseAffinity):
             rows = rows[0]
         return self._select(np.atleast_1d(self._rows[rows]))
 
+    def _rows_of(self, y):
+        """The rows of the whole matrix that a selection has."""
+        return self.check_targets(y)._rows
+
     def _select(self, matrix_rows):
         """These rows and columns of the whole matrix."""
         selection = copy(self)
@@ -151,7 +155,8 @@ class PrecomputedAffinity(BaseAffinity):
         """Tell which samples are similar, of a sparse matrix however large it is."""
         if not sp.issparse(self._matrix):
             return super().neighborhoods(y, levels)
-        similar = sp.csr_array(self._matrix[y._rows][:, y._rows]) > 0
+        rows = self._rows_of(y)
+        similar = sp.csr_array(self._matrix[rows][:, rows]) > 0
         return sp.csr_array(similar + sp.eye_array(len(y), dtype=bool))
 
     def __call__(self, y_query: Self, y_database: Self) -> Array:
@@ -170,8 +175,8 @@ class PrecomputedAffinity(BaseAffinity):
         affinity : ndarray of shape (n_query, n_database) of int
             Entries of the matrix, -1 where a pair does not count.
         """
-        rows = self.check_targets(y_query)._rows
-        columns = self.check_targets(y_database)._rows
+        rows = self._rows_of(y_query)
+        columns = self._rows_of(y_database)
         block = self._matrix[rows][:, columns]
         return block.toarray() if sp.issparse(block) else block
 

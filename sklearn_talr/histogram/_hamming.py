@@ -177,7 +177,7 @@ def _check_lengths(codes, y, *, side):
 
 
 class TargetClasses(NamedTuple):
-    """Classes of items with equal targets, to each of which a query has one affinity.
+    """Classes of items with equal targets, so that a query has one affinity to a class.
 
     Parameters
     ----------
@@ -257,7 +257,7 @@ class ExcludedRuns(NamedTuple):
 
 
 class DatabaseBlock(NamedTuple):
-    """Items of a database, of whose classes the affinity is asked at once.
+    """Items of a database whose affinities are evaluated at once, class by class.
 
     Parameters
     ----------
@@ -333,7 +333,7 @@ def class_block(words, classes, *, merge, excluded=None):
 
 
 def pays_to_merge(n_queries, words, item_classes):
-    """Whether equal codes of a class are so many that one of them should stand for all.
+    """Whether so many codes of a class are equal that one should stand for all.
 
     The first rows show whether a database repeats itself.
     """

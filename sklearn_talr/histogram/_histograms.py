@@ -22,9 +22,9 @@ class RankingHistogram:
     """How many database items each query finds in each tie, by affinity level.
 
     Items that a ranking cannot tell apart are tied. A column is a tie, and columns are in
-    ranking order, best first. This is all that a ranking metric needs to know. Where
-    columns are Hamming distances, use :class:`HammingHistogram`: metrics of hash lookup
-    need it, and only such tables add up.
+    ranking order, best first. This is all that a ranking metric needs to know. If columns
+    are Hamming distances, use :class:`HammingHistogram`: metrics of hash lookup need it,
+    and only such tables add up.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class RankingHistogram:
         The parameters as arrays.
 
     n_items, n_relevant : ndarray of shape (n_queries,) of int
-        Number of ranked items of each query, and of those of affinity above 0.
+        Number of ranked items of each query, and how many have an affinity above 0.
 
     Raises
     ------
@@ -221,7 +221,7 @@ class HammingHistogram(RankingHistogram):
         The parameters as arrays.
 
     n_items, n_relevant : ndarray of shape (n_queries,) of int
-        Number of database items of each query, and of those of affinity above 0.
+        Number of database items of each query, and how many have an affinity above 0.
 
     Raises
     ------
@@ -278,8 +278,8 @@ class HammingHistogram(RankingHistogram):
         """Tabulate labeled pairs of codes, row by row, as one query that has them all.
 
         This is the table for :func:`~sklearn_talr.metrics.pair_precision` and
-        :func:`~sklearn_talr.metrics.radius_at_precision` where pairs were labeled one by
-        one, as by someone who looked at two rows and said whether they are duplicates.
+        :func:`~sklearn_talr.metrics.radius_at_precision` if pairs were labeled one by one,
+        for example by someone who saw two rows and said whether they are duplicates.
 
         Parameters
         ----------

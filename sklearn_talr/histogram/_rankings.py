@@ -83,7 +83,7 @@ def padded_rows(first, size, n_cells, more_cells=0):
         Greatest number of cells of a table, unless it has a single row.
 
     more_cells : int, default=0
-        Cells that a row takes beyond those of its items.
+        Cells that a row takes beyond one for each of its items.
 
     Yields
     ------

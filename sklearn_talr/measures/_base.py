@@ -71,10 +71,10 @@ _SHARE = re.compile(r"(?=.*[1-9])([0-9]{1,2}(\.[0-9]{1,9})?|100)%")
 class Measure(ABC):
     """A tie-aware measure of rankings, as a value.
 
-    A measure is called by its name and has parameters and a cutoff, all of which are given
-    as in ir_measures: ``AP``, ``nDCG @ 10``, ``AP(denominator="min") @ 10``. Measures of
-    the same name, parameters and cutoff are equal and have the same hash; they print as
-    they are written, and are never changed.
+    A measure has a name, parameters and a cutoff, written as in ir_measures: ``AP``,
+    ``nDCG @ 10``, ``AP(denominator="min") @ 10``. Measures of the same name, parameters and
+    cutoff are equal and have the same hash. They print as they are written, and are never
+    changed.
 
     To make one of your own, derive a class with a `name` and a `kernel`. From then on its
     name is known wherever a measure is named.
@@ -103,8 +103,8 @@ class Measure(ABC):
         Whether it may have a cutoff.
 
     needs_cutoff : bool
-        Whether it means nothing of a run without one: how many documents there are is
-        not known.
+        Whether it means nothing without a cutoff if a run is measured, as nobody knows how
+        many documents there are.
 
     of_runs_only : bool
         Whether only runs have it, as only runs have documents without a judgment.
@@ -127,7 +127,7 @@ class Measure(ABC):
     >>> RR @ 5 == RR(rel=1) @ 5
     True
 
-    A measure of one's own: the chance that the first rank is relevant. Where nothing is
+    A measure of one's own: the chance that the first rank is relevant. If nothing is
     relevant, the first relevant tie has no items.
 
     >>> import numpy as np
@@ -348,8 +348,9 @@ class Measure(ABC):
         Parameters
         ----------
         ties : Ties
-            Ties of some queries, in random order or broken. A kernel takes from them
-            `divided`, `first_relevant`, `gains`, `ideal` or `cells`, and ignores `cutoff`.
+            Ties of some queries, in random order or broken. A kernel reads their
+            attributes, such as `divided`, `first_relevant`, `gains`, `ideal` or `cells`.
+            They are cut, so that a kernel need not look at `cutoff`.
 
         Returns
         -------

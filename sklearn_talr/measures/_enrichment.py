@@ -13,14 +13,14 @@ from ._measures import OfRelevance, relevant_within
 class EnrichmentFactor(OfRelevance):
     r"""Enrichment factor: how much denser the relevant items are among the first k ranks.
 
-    Of N items, n of them relevant, the first k hold H relevant ones in the mean over all
-    orders of ties:
+    A query has N items, n of which are relevant. In the mean over all orders of ties, H of
+    the first k are relevant:
 
     .. math:: \mathrm{EF}@k = \frac{H / k}{n / N}.
 
     A cutoff is a number of ranks or a share of the list, ``EF @ "1%"``, which is rounded up
     to whole ranks: 1 % of 4 832 items are 49. Relevant documents that a run has not
-    retrieved belong to the N, and are never found. Values are in [0, N / k].
+    retrieved are among the N, and are never found. Values are in [0, N / k].
 
     Parameters
     ----------
@@ -52,8 +52,8 @@ class _OfAllRanks(OfRelevance):
     """Sum of a weight over the ranks of relevant items, compared with other rankings.
 
     Every relevant item of a tie takes each of its ranks equally often. Relevant documents
-    that a run has not retrieved have the ranks after its last. Where nothing else is
-    listed there is no ranking, and the value is the share of them that is retrieved.
+    that a run has not retrieved have the ranks after its last. If only relevant documents
+    are listed, there is no ranking, and the value is the share that is retrieved.
     """
 
     takes_cutoff = False
@@ -70,7 +70,7 @@ class _OfAllRanks(OfRelevance):
         return ranked + self.weight(ties.n_items, n_missing, ties.n_listed)
 
     def kernel(self, ties):
-        """The value, or what has been retrieved where there is nothing to rank."""
+        """The value, or the share that is retrieved if there is nothing to rank."""
         n_relevant = np.maximum(ties.n_relevant, 1)
         n_missing = ties.n_listed - ties.n_items
         recall = (ties.n_relevant - n_missing) / n_relevant
@@ -90,8 +90,8 @@ class AreaUnderROC(_OfAllRanks):
     """Area under the ROC curve: the share of pairs in the right order, ties a half.
 
     A pair is a relevant and an irrelevant item. Relevant documents that a run has not
-    retrieved are behind all that it has. Where nothing else is listed it is the share of
-    relevant ones that is retrieved. Values are in [0, 1], 1/2 in random order.
+    retrieved are behind all that it has. If only relevant documents are listed, the value
+    is the share that is retrieved. Values are in [0, 1], 1/2 in random order.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class AreaUnderROC(_OfAllRanks):
     title = "area under the ROC curve"
 
     def weight(self, start, length, n_listed):
-        """Less the rank."""
+        """The weight of a rank is its negative."""
         return -length * (2.0 * start + length + 1) / 2
 
 
@@ -145,16 +145,17 @@ class BoltzmannEnhanced(_OfAllRanks):
     )
 
     def weight(self, start, length, n_listed):
-        """Geometric sum, over the weight of rank 1."""
+        """A geometric sum, in units of the weight of rank 1."""
         decay = self.alpha / np.maximum(n_listed, 1)
         return np.exp(-decay * start) * np.expm1(-decay * length) / np.expm1(-decay)
 
 
 class RobustInitialEnhancement(BoltzmannEnhanced):
-    """Robust initial enhancement: the weights of :data:`BEDROC`, over those of all items.
+    """Robust initial enhancement: mean weight of relevant items, over that of all items.
 
-    The mean weight of relevant items, divided by the mean weight of all (Sheridan et al.,
-    2001). Values are positive, 1 in random order.
+    Ranks have the weights of :data:`BEDROC`. The mean weight of relevant items is divided
+    by the mean weight of all (Sheridan et al., 2001). Values are positive, 1 in random
+    order.
 
     Parameters
     ----------

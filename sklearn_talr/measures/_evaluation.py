@@ -122,12 +122,11 @@ def score_arrays(
     """Values of rankings by score, averaged over queries unless `average` is False.
 
     Arrays of other libraries are ranked in NumPy, and values live where scores do.
-    Public functions alone call it, so that a warning points at their callers.
 
     Returns
     -------
     values : float, or array of shape (n_measures,), (n_queries,) or (n_queries, n_measures)
-        Without the dimension of measures for a single one that is not in a list.
+        A single measure that is not in a list has no dimension of measures.
     """
     single = not isinstance(measures, list)
     measures = [measures] if single else measures
@@ -208,7 +207,7 @@ def evaluate_ties(groups, cells, zero_division=0.0, order="expected"):
 def completed_for_arrays(measures, *, largest=None, is_all=True):
     """Measures of arrays or tables with nothing left open, or an error that says why not.
 
-    `largest` and `is_all` are those of :meth:`Measure.completed`.
+    `largest` and `is_all` mean what they mean for :meth:`Measure.completed`.
     """
     for measure in measures:
         if measure.of_runs_only:

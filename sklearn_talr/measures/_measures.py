@@ -1,4 +1,4 @@
-"""The measures: what each adds up over the ties; symbols are those of :mod:`._ties`."""
+"""The measures: what each adds up over the ties. :mod:`._ties` explains the symbols."""
 
 import math
 from dataclasses import dataclass, replace
@@ -35,25 +35,26 @@ class AveragePrecision(Measure):
         \mathrm{AP}@k = \frac1Z \sum_{\text{ties}} \frac pn \sum_{j < \text{take}}
         \frac{t_p + 1 + j\, \frac{p - 1}{n - 1}}{t + 1 + j}
 
-    for a tie of n items, p of them relevant, after t items, :math:`t_p` of them relevant,
-    of which the cutoff sees `take` ranks. The inner sum is a difference of harmonic
-    numbers, so the cost does not depend on the size of the ties. Values are in [0, 1].
+    for a tie of n items, p of which are relevant. It stands after t items, :math:`t_p` of
+    which are relevant, and `take` of its ranks are within the cutoff. The inner sum is a
+    difference of harmonic numbers, so the cost does not depend on the size of the ties.
+    Values are in [0, 1].
 
     Parameters
     ----------
     denominator : {"relevant", "min", "retrieved"}, default="relevant"
-        Z, in which definitions of AP at k differ: all relevant items of the query, the
-        smaller of their number and k, or the relevant items among the first k ranks. Of
-        the last the expectation of the ratio is returned; an order that retrieves nothing
-        relevant counts 0. Without a cutoff the three are equal where all relevant items
-        are ranked.
+        Z, in which definitions of AP at k differ: the number of all relevant items of the
+        query; that or k, if k is smaller; or the number of relevant items among the first
+        k ranks. The last is random, so the expectation of the ratio is returned, and an
+        order that retrieves nothing relevant counts 0. Without a cutoff the three are equal
+        if all relevant items are ranked.
 
     rel : int, default=1
         The least affinity that is relevant.
 
     Examples
     --------
-    After a relevant item, a tie of which the cutoff sees half: the definitions differ.
+    The cutoff sees half of a tie that stands after a relevant item. The definitions differ:
 
     >>> from sklearn_talr.histogram import RankingHistogram
     >>> from sklearn_talr.measures import AP
@@ -93,10 +94,10 @@ def precision_sum(tie):
 
 
 def _over_retrieved(ties, terms):
-    """Divide by the relevant items retrieved, of which only the divided tie is unsure.
+    """Divide by the number of relevant items retrieved, which only the divided tie varies.
 
-    When ties are broken, how many relevant items the divided tie should contribute is part
-    of the question, so that this tie is looked at as it was before.
+    The worst and the best order choose how many relevant items of the divided tie are
+    retrieved, so that this tie is looked at as it was before it was broken.
     """
     if ties.order == "expected":
         return expected_over_retrieved(ties.sum_before_cut(terms), ties.divided)
@@ -187,7 +188,7 @@ def best_over_retrieved(total, tie):
 
 
 def _relevant_first(n_found, total, tie):
-    """The value if the first so many ranks of the tie are the relevant ones it shows."""
+    """The value if so many relevant items stand first in the tie, and no more within k."""
     lost = (tie.t - tie.tp) * harmonic_sum(tie.t, n_found)
     return _ratio(total + n_found - lost, tie.tp + n_found)
 
@@ -209,7 +210,7 @@ def worst_over_retrieved(total, tie):
 
 
 def _relevant_last(n_found, total, tie):
-    """The value if the last so many ranks within k are the relevant ones of the tie."""
+    """The value if so many relevant items of the tie stand on the last ranks within k."""
     k = tie.t + tie.take
     lost = (k - tie.tp - n_found) * harmonic_sum(k - n_found, n_found)
     return _ratio(total + n_found - lost, tie.tp + n_found)
@@ -226,7 +227,7 @@ def _ratio(total, retrieved):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class OfRelevance(Measure):
-    """The least affinity that is relevant."""
+    """Base of measures that know relevant and irrelevant items, and no grades."""
 
     rel: int = level(1)
 
@@ -236,8 +237,8 @@ class Precision(OfRelevance):
 
     Each rank of a tie is relevant with probability p/n, so a tie of which `take` ranks
     are within k adds ``take p / n`` to the expected number of relevant items there. That
-    number is divided by k, even if there are fewer items; without a cutoff k is the number
-    of items, and of a run a cutoff is needed. Values are in [0, 1].
+    number is divided by k, even if there are fewer items. Without a cutoff k is the number
+    of items; a run needs a cutoff. Values are in [0, 1].
 
     Parameters
     ----------
@@ -265,9 +266,9 @@ class Precision(OfRelevance):
 class Recall(OfRelevance):
     """Recall: the fraction of the relevant items that is among the first k ranks.
 
-    The expected number of relevant items there, as of :data:`P`, is divided by the number
-    of all relevant items, also of documents that a run has not retrieved. Values are in
-    [0, 1]. Without a cutoff recall is 1, and of a run a cutoff is needed.
+    The expected number of relevant items there, as for :data:`P`, is divided by the number
+    of all relevant items, documents that a run has not retrieved included. Values are in
+    [0, 1]. Without a cutoff recall is 1; a run needs a cutoff.
 
     Parameters
     ----------
@@ -295,7 +296,7 @@ class HarmonicMean(OfRelevance):
 
     With H relevant items among the first k ranks and :math:`N^+` in all, the harmonic mean
     of precision :math:`H/k` and recall :math:`H/N^+` is :math:`2 H / (k + N^+)`. It is
-    linear in H, so the expectation of H is put in, as of :data:`P`. Values are in [0, 1].
+    linear in H, so the expectation of H is put in, as for :data:`P`. Values are in [0, 1].
 
     Parameters
     ----------
@@ -372,7 +373,7 @@ class JudgedFraction(Measure):
     rel = None
 
     def ranks(self, ties, cutoffs):
-        """The cutoffs, and the number of retrieved documents where that is less."""
+        """The cutoffs, or the number of retrieved documents if that is less."""
         n_ranks = np.where(cutoffs == ALL_RANKS, np.iinfo(np.int64).max, cutoffs)
         return np.minimum(n_ranks, ties.n_items)
 
@@ -390,10 +391,10 @@ class BinaryPreference(OfRelevance):
     .. math:: \frac1R \left(1 - \frac{\min(b, R)}{\min(N, R)}\right),
 
     or 1/R if none is before it, as in trec_eval. Documents that nobody judged do not
-    matter. In a tie that holds m judged irrelevant documents, b is that of the tie's
-    beginning plus any number from 0 to m, each as likely, over which the mean is taken.
-    Values are in [0, 1]. Arrays and tables hold an affinity for every item, so that this is
-    a measure of runs only.
+    matter. In a tie with m judged irrelevant documents, b is their number before the tie
+    plus any number from 0 to m, each as likely, and the mean over these is taken. Values
+    are in [0, 1]. Arrays and tables hold an affinity for every item, so that this is a
+    measure of runs only.
 
     Parameters
     ----------
@@ -443,10 +444,10 @@ def relevant_within(ties):
 class ReciprocalRank(OfRelevance):
     r"""Reciprocal rank of the first relevant item; its mean over queries is MRR.
 
-    In the first tie that has p relevant among its n items, after t items, the first
-    relevant one is at place j of the tie with probability
-    :math:`\binom{n-j}{p-1} \big/ \binom np` and then counts :math:`1 / (t + j)`, or 0 if
-    that is beyond the cutoff. Values are in [0, 1].
+    The first tie with relevant items has n items, p of which are relevant, and stands after
+    t items. Its first relevant item is at place j with probability
+    :math:`\binom{n-j}{p-1} \big/ \binom np`, and then counts :math:`1 / (t + j)`, or 0
+    beyond the cutoff. Values are in [0, 1].
 
     Parameters
     ----------
@@ -501,9 +502,9 @@ class ReciprocalRank(OfRelevance):
 class SuccessRate(OfRelevance):
     r"""Success: the chance of a relevant item among the first k ranks, the hit rate.
 
-    A tie of n items, p of them relevant, leaves none among `take` of its ranks with
+    A tie has n items, p of which are relevant. None is among `take` of its ranks with
     probability :math:`\binom{n - \text{take}}{p} \big/ \binom np`. Values are in [0, 1].
-    Without a cutoff it is 1, and of a run a cutoff is needed.
+    Without a cutoff the value is 1; a run needs a cutoff.
 
     Parameters
     ----------
@@ -643,10 +644,10 @@ class DiscountedCumulativeGain(_Discounted):
 
 
 class NormalizedDCG(_Discounted):
-    """DCG over that of the best ranking.
+    """DCG over the DCG of the best ranking.
 
-    The best ranking has all relevant items by descending affinity, also documents that a
-    run has not retrieved. Tied items share gains as in :data:`DCG`. Values are in [0, 1];
+    The best ranking has all relevant items by descending affinity, documents that a run has
+    not retrieved included. Tied items share gains as in :data:`DCG`. Values are in [0, 1];
     the base of the logarithm cancels.
 
     Parameters
@@ -657,15 +658,15 @@ class NormalizedDCG(_Discounted):
 
     Notes
     -----
-    Two customs bear the name. trec_eval and ir_measures have linear gains, and papers on
-    learning to rank, such as the one that this library is named after, exponential ones.
-    A measure with `dcg` means the same of all data. ``nDCG`` by itself follows the custom
-    of its data:
+    Two customs bear the name. trec_eval and ir_measures have linear gains. Papers on
+    learning to rank, such as the one that this library is named after, have exponential
+    gains. A measure with `dcg` means the same for all data. ``nDCG`` by itself follows the
+    custom of its data:
 
-    * Of runs and judgments (:func:`~sklearn_talr.runs.evaluate_run`, its command and the
+    * For runs and judgments (:func:`~sklearn_talr.runs.evaluate_run`, its command and the
       provider for ir_measures) it is ``nDCG(dcg="log2")``.
-    * Of tables of counts and of arrays (everything else, scores of hashers included) it is
-      ``nDCG(dcg="exp-log2")``, and reports, pictures and scorers print it so.
+    * For tables of counts and for arrays (everything else, scores of hashers included) it
+      is ``nDCG(dcg="exp-log2")``, and reports, pictures and scorers print it so.
 
     With affinities 0 and 1 alone the two are equal.
 
@@ -685,7 +686,7 @@ class NormalizedDCG(_Discounted):
     title = "nDCG"
 
     def kernel(self, ties):
-        """Discounted gains over those of the best ranking."""
+        """Discounted gains, over the discounted gains of the best ranking."""
         self._refuse_overflow(ties)
         ideal = discounted(ties.ideal, self._gain)
         return discounted(ties, self._gain) / np.where(ideal == 0, 1, ideal)
@@ -759,7 +760,7 @@ class RankBiasedPrecision(Measure):
 
 
 def scale_of(measure, largest):
-    """`max_rel` of a measure, or the largest affinity; no affinity may be beyond it."""
+    """The `max_rel` of a measure, or else the largest affinity, which none may exceed."""
     if measure.max_rel is not None and largest > measure.max_rel:
         raise ValueError(
             f"{measure.name} has max_rel={measure.max_rel}, but a relevance is {largest}. "
@@ -787,8 +788,8 @@ class ExpectedReciprocalRank(Measure):
     before a tie are passed does not depend on their order; let P be the probability. In a
     tie of n, let :math:`m_j` be the mean, over all sets of j of its items, of the
     probability to pass them all. In random order the user then stops at place j + 1 with
-    probability :math:`m_j - m_{j+1}`. With t items before the tie, of which the cutoff sees
-    `take` ranks,
+    probability :math:`m_j - m_{j+1}`. With t items before the tie, and `take` of its ranks
+    within the cutoff,
 
     .. math::
 
@@ -850,7 +851,7 @@ class _TiesOfItems(NamedTuple):
         Items of the tie, its relevant items, and items before it.
 
     first : ndarray of shape (n_ties,) of int
-        Place of the first relevant item of the tie among those of all ties.
+        Place of the first relevant item of the tie among the relevant items of all ties.
 
     take : ndarray of shape (n_ties, n_cutoffs) of int
         How many ranks of the tie are within each cutoff.

@@ -89,7 +89,7 @@ def add_legend(ax, **kwargs):
 
 
 def check_distances(histogram, display):
-    """Return the histogram if it is one of distances, of which there are means."""
+    """Return the histogram if its columns are distances and some query has a mean."""
     check_hamming(histogram, display)
     check_any(np.any(histogram.n_relevant))
     return histogram
@@ -116,7 +116,7 @@ def by_method(value, is_one):
 
 
 def is_codes(value):
-    """Tell one set of codes, also as nested lists, from a list of such sets."""
+    """Whether a value is one set of codes, perhaps nested lists, and no list of sets."""
     if not isinstance(value, list | tuple) or not value:
         return True
     return len(getattr(value[0], "shape", None) or np.shape(value[0])) < 2

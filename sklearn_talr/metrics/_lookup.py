@@ -6,8 +6,8 @@ is the number of those buckets, whether anything lies in them or not.
 ==========  ==================================================================
 symbol      meaning
 ==========  ==================================================================
-n, p        items in the ball of each radius: all, and relevant ones; of pairs
-            those of all queries together: all, and right ones
+n, p        items in the ball of each radius: all, and relevant ones. For pairs:
+            items in the balls of all queries together
 ==========  ==================================================================
 """
 
@@ -37,9 +37,9 @@ def radius_precision(
 
     This is the precision of a lookup, and its mean over queries gives each query the same
     weight. By default that mean leaves out the queries with nothing relevant, and all that
-    they find is wrong. Where most rows have no relative, as in deduplication, it says
-    little about the pairs that are found: :func:`pair_precision` counts those of all
-    queries, and :func:`radius_at_precision` chooses a radius by them.
+    they find is wrong. If most rows have no relative, as in deduplication, it says little
+    about the pairs that are found. :func:`pair_precision` counts the pairs of all queries,
+    and :func:`radius_at_precision` chooses a radius by them.
 
     Parameters
     ----------
@@ -499,8 +499,8 @@ def radius_at_precision(
 
     confidence : float, default=None
         None asks for the precision of the labeled pairs themselves. A number between 0 and
-        1, such as 0.95, asks for a lower bound of the precision of all pairs of which these
-        are a random sample. It needs pairs that were drawn one by one, from
+        1, such as 0.95, asks for a lower bound of the precision of all pairs, if the
+        labeled ones are a random sample. It needs pairs that were drawn one by one, from
         :meth:`HammingHistogram.from_pairs
         <sklearn_talr.histogram.HammingHistogram.from_pairs>`.
 
@@ -528,9 +528,9 @@ def radius_at_precision(
     A radius that was chosen by few pairs is uncertain. Where all of n labeled pairs within
     a radius are right, the precision may still be as low as about :math:`1 - 3/n` (with
     confidence 0.95): 99 % take 300 pairs. With `confidence`, each radius has the exact
-    one-sided bound of Clopper and Pearson, the value of which p or more of n pairs are
-    right with probability ``1 - confidence``. It holds for each radius by itself. As the
-    best of several radii is returned, check it on other pairs where much depends on it.
+    one-sided bound of Clopper and Pearson: the precision with which p or more of n pairs
+    are right with probability ``1 - confidence``. It holds for each radius by itself. As
+    the best of several radii is returned, check it on other pairs if much depends on it.
 
     Labeled pairs must be drawn at random from the pairs within the largest radius that
     matters, in the set that is searched. As many duplicates as strangers, chosen by hand,

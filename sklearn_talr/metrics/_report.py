@@ -158,8 +158,8 @@ def retrieval_report(
         find, which is wrong; :func:`pair_precision` counts it, as deduplication wants.
 
     by : array-like of shape (n_queries,), default=None
-        Labels of the queries, such as class, camera or language, of which each gets a
-        report: a mean over all queries hides rare ones.
+        Labels of the queries, such as class, camera or language. Each label gets a report:
+        a mean over all queries hides rare ones.
 
     as_frame : bool or "auto", default="auto"
         True returns a pandas DataFrame, False a dict; "auto" a DataFrame if pandas is
@@ -307,8 +307,8 @@ def retrieval_report_from_estimator(
         find, which is wrong; :func:`pair_precision` counts it, as deduplication wants.
 
     by : array-like of shape (n_queries,), default=None
-        Labels of the queries, such as class, camera or language, of which each gets a
-        report: a mean over all queries hides rare ones.
+        Labels of the queries, such as class, camera or language. Each label gets a report:
+        a mean over all queries hides rare ones.
 
     as_frame : bool or "auto", default="auto"
         True returns a pandas DataFrame, False a dict; "auto" a DataFrame if pandas is

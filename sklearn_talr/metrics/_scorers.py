@@ -39,12 +39,13 @@ def estimator_histograms(
 ):
     """Encode samples by a fitted hasher, and count items by tie for each as a query.
 
-    The parameters are those of :func:`make_retrieval_scorer` and of its scorer.
+    The parameters mean what they mean for :func:`make_retrieval_scorer` and its scorer.
 
     Yields
     ------
     histogram : RankingHistogram
-        Of consecutive queries; the only one, a HammingHistogram, where queries are bits.
+        Counts of consecutive queries. If queries are bits, there is one, a
+        HammingHistogram.
     """
     hasher = FittedHasher.of(estimator)
     exclude_self = isinstance(database, str)
@@ -109,14 +110,14 @@ def _encode(hasher, X, X_items, *, exclude_self):
 
 
 def name_of(estimator, query="bits"):
-    """Name of the hasher's class for a legend, which tells of weighted queries."""
+    """Name of the hasher's class for a legend, with a note if queries are weighted."""
     hasher = FittedHasher.of(estimator)
     is_weighted = hasher.query_form(query) == "weights"
     return hasher.name + (", weighted queries" if is_weighted else "")
 
 
 def _settle_targets(hasher, X, y, affinity):
-    """The oracle of an affinity, and the targets that it takes."""
+    """The affinity that samples have by default or as asked, and the targets it takes."""
     if isinstance(affinity, str):
         affinity = hasher.affinity_of(affinity)
         if y is not None and getattr(affinity, "comes_with_targets", False):
@@ -226,7 +227,7 @@ class _Scorer:
         return request
 
     def _by_name(self, values):
-        """The value of the single measure, or those of several by their names."""
+        """The value of the single measure, or a dict of values by names of measures."""
         if self.single:
             return float(values[0])
         return dict(zip(map(str, self.measures), values.tolist()))
