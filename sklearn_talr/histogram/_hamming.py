@@ -246,13 +246,13 @@ class ExcludedRuns(NamedTuple):
     def from_samples(cls, words, item_classes, excluded):
         """The item that each query is, a run of its own, unless its group holds it."""
         samples = excluded.samples_query
-        is_left = excluded.groups_query != excluded.groups_database
+        in_other_group = excluded.groups_query != excluded.groups_database[samples]
         return cls(
             words=words,
             starts=np.arange(len(words) + 1),
             classes=item_classes,
             first=samples,
-            end=samples + is_left,
+            end=samples + in_other_group,
         )
 
 
@@ -391,10 +391,10 @@ class PairCounter:
     def from_targets(
         cls, query_words, item_words, affinity, y_query, y_database, *, n_bits
     ):
-        """Sort the items into classes where the affinity can tell them cheaply.
+        """Sort the items into classes if the affinity can tell them cheaply.
 
-        Pairs that do not count are then counted, and taken away. Elsewhere the affinity is
-        asked about every pair.
+        Pairs that do not count are then counted with all others, and taken away. Otherwise
+        the affinity is asked about every pair.
         """
         levels = affinity.levels_between(y_query, y_database)
         excluded = None
@@ -416,7 +416,7 @@ class PairCounter:
 
     def count_all(self, n_jobs):
         """Counts of all queries, shape (n_queries, n_levels, n_bits + 1), in threads."""
-        # So many queries that what an oracle makes of a block fits into working memory.
+        # A block has so many queries that the tables of an oracle fit into working memory.
         budget = get_config()["working_memory"] * 2**20
         n_rows = int(budget / (_BYTES_PER_PAIR * _ITEMS_PER_ORACLE_BLOCK))
         n_rows = max(1, min(_QUERIES_PER_BLOCK, n_rows))

@@ -485,11 +485,10 @@ class ReciprocalRank(OfRelevance):
             none = np.cumprod(np.maximum(n_left - p[active], 0) / n_left, axis=1)
             none *= none_yet[active, None]
             none_before = np.concatenate((none_yet[active, None], none[:, :-1]), axis=1)
-            # The first relevant item is at a place with this probability, and then counts
-            # one over its rank.
-            is_first = none_before * p[active] / n_left
+            # Each place has this chance to hold the first relevant item.
+            chance = none_before * p[active] / n_left
             sums = np.zeros((len(active), len(places) + 1))
-            np.cumsum(is_first / (t[active] + places + 1), axis=1, out=sums[:, 1:])
+            np.cumsum(chance / (t[active] + places + 1), axis=1, out=sums[:, 1:])
             within = np.clip(take[active] - n_done, 0, len(places))
             values[active] += np.take_along_axis(sums, within, axis=1)
             none_yet[active] = none[:, -1]
@@ -546,7 +545,7 @@ class SuccessRate(OfRelevance):
             places = n_done + np.arange(min(width, n_factors[active].max() - n_done))
             share = drawn[active, None] / np.maximum(n[active, None] - places, 1)
             share[places >= n_factors[active, None]] = 0
-            # The logarithm of 0 is that of a certain hit.
+            # A hit is certain if the chance of none is 0, whose logarithm is -inf.
             with np.errstate(divide="ignore"):
                 log_none[active] += np.log1p(-np.minimum(share, 1)).sum(axis=1)
             n_done += len(places)
