@@ -339,7 +339,8 @@ class Measure(ABC):
             return cutoffs
         # A fraction is exact, and so is its multiple.
         share = Fraction(self.cutoff.rstrip("%")) / 100
-        return np.array([[math.ceil(share * int(n))] for n in ties.n_listed[:, 0]])
+        n_listed = ties.n_listed[:, 0].tolist()
+        return np.array([math.ceil(share * n) for n in n_listed])[:, None]
 
     @abstractmethod
     def kernel(self, ties: Ties) -> Array:
@@ -498,7 +499,7 @@ def _hint(text):
     meant = (_names_in_any_case() | _NAMES_ELSEWHERE).get(name)
     if not meant:
         return ""
-    return f" Is {meant}{f'@{cutoff}' if cutoff else ''} meant?"
+    return f" Is {meant}@{cutoff} meant?" if cutoff else f" Is {meant} meant?"
 
 
 def _reason_against(name):
@@ -542,8 +543,10 @@ def measure_name(measure, parameter="measure", others=()):
     name = {"ap": "AP", "ndcg": "nDCG"}.get(str(measure).lower(), measure)
     if name in names:
         return name
-    message = f"{parameter} must be {' or '.join(map(repr, names))}, got {str(measure)!r}."
-    if meant := named_measure(measure):
+    allowed = " or ".join(map(repr, names))
+    message = f"{parameter} must be {allowed}, got {str(measure)!r}."
+    meant = named_measure(measure)
+    if meant:
         maker = "make_ranking_scorer" if others else "make_retrieval_scorer"
         nearest = meant.name if meant.name in names else "AP"
         raise ValueError(
@@ -576,7 +579,8 @@ def named_measure(measure):
 def refuse_scorer(scorer, parameter):
     """Raise TypeError if a scorer is passed for a measure: it has `set_score_request`."""
     if hasattr(scorer, "set_score_request") and not isinstance(scorer, type):
-        measures = ", ".join(map(repr, map(str, getattr(scorer, "measures", ["AP"]))))
+        names = map(str, getattr(scorer, "measures", ["AP"]))
+        measures = ", ".join(map(repr, names))
         raise TypeError(
             f"{parameter} is the scorer {scorer!r}, which takes an estimator and samples, "
             "and is for cross_val_score and searches. Here a measure is meant: "

@@ -146,8 +146,8 @@ class BoltzmannEnhanced(_OfAllRanks):
 
     def weight(self, start, length, n_listed):
         """A geometric sum, in units of the weight of rank 1."""
-        decay = self.alpha / np.maximum(n_listed, 1)
-        return np.exp(-decay * start) * np.expm1(-decay * length) / np.expm1(-decay)
+        rate = -self.alpha / np.maximum(n_listed, 1)
+        return np.exp(rate * start) * np.expm1(rate * length) / np.expm1(rate)
 
 
 class RobustInitialEnhancement(BoltzmannEnhanced):

@@ -83,12 +83,14 @@ def _values_in_orders(measures, histogram, zero_division, orders):
     counts, levels = _merge_levels(histogram, groups)
     n_queries, n_levels, n_ties = counts.shape
     # A block of queries and all that is computed of it stay in cache.
-    n_rows = max(1, CELLS_PER_BLOCK // (n_levels * n_ties + most_cutoffs(groups)))
+    cells_of_query = n_levels * n_ties + most_cutoffs(groups)
+    n_rows = max(1, CELLS_PER_BLOCK // cells_of_query)
     values = np.empty((len(orders), n_queries, len(measures)))
     for start in range(0, max(1, n_queries), n_rows):
         rows = slice(start, start + n_rows)
         # Differences of unsigned integers would have no sign.
-        cells = Cells.from_counts(counts[rows].astype(np.int64, copy=False), levels)
+        block = counts[rows].astype(np.int64, copy=False)
+        cells = Cells.from_counts(block, levels)
         for place, order in enumerate(orders):
             values[place, rows] = evaluate_ties(groups, cells, zero_division, order)
     return values
@@ -113,7 +115,8 @@ def _merge_levels(histogram, groups):
         return counts, levels
     below = counts[:, :n_below].sum(axis=1, dtype=np.int64)
     relevant = counts[:, n_below:].sum(axis=1, dtype=np.int64)
-    return np.stack((below, relevant), axis=1), np.append(0, levels[-1])
+    merged_levels = np.append(0, levels[-1])
+    return np.stack((below, relevant), axis=1), merged_levels
 
 
 def score_arrays(
@@ -145,7 +148,9 @@ def score_arrays(
     if average:
         values = average_queries(values, weights)
     space = space_of(y_score)
-    return values if space is NUMPY or np.isscalar(values) else space.take(values)
+    if space is NUMPY or np.isscalar(values):
+        return values
+    return space.take(values)
 
 
 def _refuse_other_queries(y_true, groups, sample_weight):
@@ -188,7 +193,10 @@ def evaluate_ties(groups, cells, zero_division=0.0, order="expected"):
     cut_ties = {}
     for measure, places, cutoffs in groups:
         # Measures that runs alone have look at all that was judged.
-        rel = -np.inf if measure.of_runs_only else measure.rel or 1
+        if measure.of_runs_only:
+            rel = -np.inf
+        else:
+            rel = measure.rel or 1
         if rel not in ties_by_rel:
             relevant = ordered.at_least(rel)
             unbroken = relevant if ordered is cells else cells.at_least(rel)
@@ -287,4 +295,6 @@ def average_queries(values, sample_weight=None):
             "zero_division=0.0 to count such queries as 0.",
             UndefinedMetricWarning,
         )
-    return float(means[0]) if values.ndim == 1 else means.reshape(values.shape[1:])
+    if values.ndim == 1:
+        return float(means[0])
+    return means.reshape(values.shape[1:])

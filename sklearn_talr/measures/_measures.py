@@ -102,7 +102,8 @@ def _over_retrieved(ties, terms):
     if ties.order == "expected":
         return expected_over_retrieved(ties.sum_before_cut(terms), ties.divided)
     tie = ties.tied.divided
-    total = np.where(tie.t > 0, ties.cut_at(tie.t).sum_before_cut(terms), 0)
+    before = ties.cut_at(tie.t).sum_before_cut(terms)
+    total = np.where(tie.t > 0, before, 0)
     if ties.order == "worst":
         return worst_over_retrieved(total, tie)
     return best_over_retrieved(total, tie)
@@ -147,9 +148,10 @@ def _likely_numbers(tie):
     Numbers beyond have no probability that would change a digit.
     """
     least, greatest = _possible_numbers(tie)
-    margin = np.minimum(
-        np.minimum(tie.take, tie.n - tie.take), np.minimum(tie.p, tie.n - tie.p)
-    )
+    n_not_taken = tie.n - tie.take
+    n_irrelevant = tie.n - tie.p
+    margin = np.minimum(tie.take, n_not_taken)
+    margin = np.minimum(margin, np.minimum(tie.p, n_irrelevant))
     mean = tie.take * tie.p / np.maximum(tie.n, 1)
     spread = np.sqrt(_SPREAD * margin) + 1
     low = np.maximum(least, np.floor(mean - spread).astype(np.int64))
@@ -218,7 +220,10 @@ def _relevant_last(n_found, total, tie):
 
 def _possible_numbers(tie):
     """Least and greatest possible number of relevant items among the first `take`."""
-    return np.maximum(0, tie.take - (tie.n - tie.p)), np.minimum(tie.take, tie.p)
+    n_irrelevant = tie.n - tie.p
+    least = np.maximum(0, tie.take - n_irrelevant)
+    greatest = np.minimum(tie.take, tie.p)
+    return least, greatest
 
 
 def _ratio(total, retrieved):
@@ -473,22 +478,27 @@ class ReciprocalRank(OfRelevance):
         equally often.
         """
         n, p, t, take = ties.first_relevant
-        values = np.where(p == 1, harmonic_sum(t, take) / np.maximum(n, 1), 0)
+        mean_of_ranks = harmonic_sum(t, take) / np.maximum(n, 1)
+        values = np.where(p == 1, mean_of_ranks, 0)
         none_yet = np.ones(len(values))  # probability that no place so far is relevant
         n_places = take.max(axis=1, initial=0) * (p[:, 0] > 1)
         n_done = 0
         active = np.flatnonzero(n_places)
         while active.size:
             width = max(_PLACES_PER_STEP, CELLS_PER_BLOCK // active.size)
-            places = n_done + np.arange(min(width, n_places[active].max() - n_done))
+            n_remaining = n_places[active].max() - n_done
+            places = n_done + np.arange(min(width, n_remaining))
             n_left = np.maximum(n[active] - places, 1)
-            none = np.cumprod(np.maximum(n_left - p[active], 0) / n_left, axis=1)
-            none *= none_yet[active, None]
-            none_before = np.concatenate((none_yet[active, None], none[:, :-1]), axis=1)
+            n_irrelevant = np.maximum(n_left - p[active], 0)
+            before = none_yet[active, None]
+            none = np.cumprod(n_irrelevant / n_left, axis=1)
+            none *= before
+            none_before = np.concatenate((before, none[:, :-1]), axis=1)
             # Each place has this chance to hold the first relevant item.
             chance = none_before * p[active] / n_left
+            ranks = t[active] + places + 1
             sums = np.zeros((len(active), len(places) + 1))
-            np.cumsum(chance / (t[active] + places + 1), axis=1, out=sums[:, 1:])
+            np.cumsum(chance / ranks, axis=1, out=sums[:, 1:])
             within = np.clip(take[active] - n_done, 0, len(places))
             values[active] += np.take_along_axis(sums, within, axis=1)
             none_yet[active] = none[:, -1]
@@ -542,8 +552,10 @@ class SuccessRate(OfRelevance):
         active = np.flatnonzero(n_factors)
         while active.size:
             width = max(_PLACES_PER_STEP, CELLS_PER_BLOCK // active.size)
-            places = n_done + np.arange(min(width, n_factors[active].max() - n_done))
-            share = drawn[active, None] / np.maximum(n[active, None] - places, 1)
+            n_remaining = n_factors[active].max() - n_done
+            places = n_done + np.arange(min(width, n_remaining))
+            n_left = np.maximum(n[active, None] - places, 1)
+            share = drawn[active, None] / n_left
             share[places >= n_factors[active, None]] = 0
             # A hit is certain if the chance of none is 0, whose logarithm is -inf.
             with np.errstate(divide="ignore"):
@@ -774,8 +786,9 @@ def discounted(ties, gain, rank_sum=discount_sum):
     `rank_sum` is the sum of discounts over ranks start + 1, ..., start + length.
     """
     mean_gain = ties.gains(gain) / np.maximum(ties.n, 1)
-    total = ties.sum_before_cut(mean_gain * rank_sum(ties.t, ties.n))
-    return total + ties.at_cut(mean_gain) * rank_sum(ties.at_cut(ties.t), ties.take)
+    whole = mean_gain * rank_sum(ties.t, ties.n)
+    divided = ties.at_cut(mean_gain) * rank_sum(ties.at_cut(ties.t), ties.take)
+    return ties.sum_before_cut(whole) + divided
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -828,13 +841,15 @@ class ExpectedReciprocalRank(Measure):
         n_queries = len(ties.n_items)
         # The relevant items one by one, and the chance to pass each.
         grade = np.repeat(cells.grade, cells.count)
-        passes = 1 - np.ldexp(np.ldexp(1.0, grade.astype(int)) - 1, -self.max_rel)
+        gain = np.ldexp(1.0, grade.astype(int)) - 1
+        passes = 1 - np.ldexp(gain, -self.max_rel)
         n_of_query = np.bincount(np.repeat(cells.query, cells.count), minlength=n_queries)
         reach = _chance_to_reach(passes, n_of_query)
         tie = _TiesOfItems.from_ties(ties)
         stops = _stop_sums(passes, tie)
-        values = np.zeros((n_queries, tie.take.shape[1]))
-        np.add.at(values, tie.query, reach[tie.first][:, None] * stops)
+        terms = reach[tie.first][:, None] * stops
+        values = np.zeros((n_queries, terms.shape[1]))
+        np.add.at(values, tie.query, terms)
         return values
 
 
@@ -871,7 +886,8 @@ class _TiesOfItems(NamedTuple):
         p = ties.p[has_relevant]
         t = ties.t[has_relevant]
         query = ties.cells.query[ties.cells.starts]
-        take = np.clip(ties.reached[query] - t[:, None], 0, n[:, None])
+        n_reached = ties.reached[query] - t[:, None]
+        take = np.clip(n_reached, 0, n[:, None])
         all_ties = cls(query=query, n=n, p=p, t=t, first=np.cumsum(p) - p, take=take)
         is_reached = take.max(axis=1, initial=0) > 0
         return cls(*(column[is_reached] for column in all_ties))

@@ -38,7 +38,8 @@ class RankSum:
         last = len(sums) - 1
         near_start = np.minimum(start, last)
         near_end = np.minimum(end, last)
-        total = (sums[near_end] - sums[near_start]) + (lost[near_end] - lost[near_start])
+        total = sums[near_end] - sums[near_start]
+        total = total + (lost[near_end] - lost[near_start])
         is_beyond = end > last
         if is_beyond.any():
             far_start = np.broadcast_to(np.maximum(start, last), end.shape)
@@ -79,8 +80,9 @@ def _harmonic_tail(start, end):
     """digamma(end + 1) - digamma(start + 1)."""
     a = start + 1.0
     b = end + 1.0
-    reciprocals = (b - a) / a / b
-    return np.log1p((b - a) / a) + reciprocals * (0.5 + (1 / a + 1 / b) / 12)
+    logarithm = np.log1p((b - a) / a)
+    reciprocals = (b - a) / a / b  # 1/a - 1/b
+    return logarithm + reciprocals * (0.5 + (1 / a + 1 / b) / 12)
 
 
 def _discount_tail(start, end):
@@ -93,9 +95,12 @@ def _discount_tail(start, end):
     b = end + 1.5
     span = np.log1p((b - a) / a)
     nodes = np.multiply.outer(span, (1 + _NODES) / 2)
-    integral = (np.exp(nodes) / (np.log(a)[:, None] + nodes)) @ (_WEIGHTS / 2)
-    slopes = 1 / (a * np.log(a) ** 2) - 1 / (b * np.log(b) ** 2)
-    return np.log(2) * (a * span * integral - slopes / 24)
+    integrand = np.exp(nodes) / (np.log(a)[:, None] + nodes)
+    integral = integrand @ (_WEIGHTS / 2)
+    slope_at_start = 1 / (a * np.log(a) ** 2)
+    slope_at_end = 1 / (b * np.log(b) ** 2)
+    change = slope_at_start - slope_at_end
+    return np.log(2) * (a * span * integral - change / 24)
 
 
 harmonic_sum = RankSum(lambda rank: 1 / rank, _harmonic_tail)

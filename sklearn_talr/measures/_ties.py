@@ -177,8 +177,8 @@ class Cells:
             return replace(self, t=self.t + self.n - n_relevant + n_lower, n=self.count)
         # The best order runs through the cells of each tie backwards.
         best = replace(self, t=self.t + n_relevant - n_lower - self.count, n=self.count)
-        mirrored = np.repeat(2 * first + n_cells - 1, n_cells) - np.arange(len(self.t))
-        return best.take(mirrored)
+        first_plus_last = np.repeat(2 * first + n_cells - 1, n_cells)
+        return best.take(first_plus_last - np.arange(len(self.t)))
 
     def _by_place(self):
         """Cells in the order of one particular ranking, each a tie of its own."""
@@ -190,7 +190,8 @@ class Cells:
     def starts(self):
         """The first cell of each tie."""
         begins = np.ones(len(self.t), dtype=bool)
-        begins[1:] = (self.t[1:] != self.t[:-1]) | (self.query[1:] != self.query[:-1])
+        begins[1:] = self.t[1:] != self.t[:-1]
+        begins[1:] |= self.query[1:] != self.query[:-1]
         return np.flatnonzero(begins)
 
     @cached_property
@@ -309,13 +310,15 @@ class Ties:
         self.t = self._with_empty_ties(cells.t[first_cells])
         # The last tie before the empty one may hold what is not ranked.
         end = (self.t + self.n)[self._last - 1]
-        self.t[self._last] = np.maximum(self.n_items, np.where(n_ties, end, 0))
+        end = np.where(n_ties, end, 0)
+        self.t[self._last] = np.maximum(self.n_items, end)
         self.p = self._with_empty_ties(np.add.reduceat(cells.count, first_cells))
         self.tp, _ = self.sums(self.p)
         self.n_relevant = self.tp[self._last]
 
     def _with_empty_ties(self, values):
-        table = np.zeros(len(self._place) + len(self._last), dtype=values.dtype)
+        n_ties = len(self._place) + len(self._last)
+        table = np.zeros(n_ties, dtype=values.dtype)
         table[self._place] = values
         return table
 
@@ -341,7 +344,8 @@ class Ties:
         ties.reached = np.minimum(ties.k, self.n_items)
         # With an offset for each query, the ends of all ties ascend as a whole.
         ends = self.t + self.n
-        offset = (ends.max(initial=0) + 1) * np.arange(len(self._last))[:, None]
+        gap = ends.max(initial=0) + 1
+        offset = gap * np.arange(len(self._last))[:, None]
         ends += self.spread(offset)
         place = np.searchsorted(ends, ties.reached + offset, side="right")
         ties.cut = np.minimum(place, self._last)
@@ -359,8 +363,9 @@ class Ties:
         """
         first = np.broadcast_to(self._first, self.cut.shape)
         bounds = np.stack((first, self.cut), axis=-1).ravel()
-        sums = np.add.reduceat(terms, bounds)[::2].reshape(self.cut.shape)
-        return np.where(self.cut > first, sums, 0)
+        # Sums between the second bound and the next first one are of no use.
+        sums = np.add.reduceat(terms, bounds)[::2]
+        return np.where(self.cut > first, sums.reshape(self.cut.shape), 0)
 
     def sums(self, table):
         """Sum of a table's entries before each tie, and over all ties of its query."""
@@ -370,7 +375,8 @@ class Ties:
 
     def spread(self, values):
         """Give each tie the value of its query, of shape (n_queries, 1)."""
-        return np.repeat(values[:, 0], np.diff(self._last[:, 0], prepend=-1))
+        n_ties = np.diff(self._last[:, 0], prepend=-1)
+        return np.repeat(values[:, 0], n_ties)
 
     @cached_property
     def n_listed(self):

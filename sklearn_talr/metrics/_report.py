@@ -459,22 +459,19 @@ def _report(histograms, n_items, request):
     There is a single histogram if the request has a radius. Each query has `n_items` items
     unless some do not count.
     """
-    values = []
-    n_left_out = []
-    for histogram in histograms:
-        in_orders = histogram_range(request.measures, histogram, request.zero_division)
-        values.append(np.stack(in_orders, axis=-1))
-        n_left_out.append(n_items - histogram.n_items)
-    values = np.concatenate(values)  # (n_queries, n_measures, n_orders)
     names = request.names
+    lookup = {}
     fixed_rows = {}
     if request.radius is not None:
+        (histogram,) = histograms
+        histograms = [histogram]
         lookup = _lookup_values(histogram, request)
-        names = names + list(lookup)
-        values = np.concatenate((values, np.stack(list(lookup.values()), axis=1)), axis=1)
         cost = lookup_cost(histogram.n_bits, request.radius)[-1]
         fixed_rows[f"lookup_cost@{request.radius}"] = [cost] * 3
-    n_left_out = np.concatenate(n_left_out)
+    values, n_left_out = _measure_queries(histograms, n_items, request)
+    if lookup:
+        names = names + list(lookup)
+        values = np.concatenate((values, np.stack(list(lookup.values()), axis=1)), axis=1)
     if request.by is None:
         weights = check_weights(request.sample_weight, len(values))
         table = dict(zip(names, average_queries(values, weights))) | fixed_rows
@@ -487,6 +484,17 @@ def _report(histograms, n_items, request):
         label: _as_report(table, columns, request.pandas) for label, table in tables.items()
     }
     return request.pandas.concat(reports) if request.pandas else reports
+
+
+def _measure_queries(histograms, n_items, request):
+    """Values of the queries, (n_queries, n_measures, 3), and items that do not count."""
+    values = []
+    n_left_out = []
+    for histogram in histograms:
+        in_orders = histogram_range(request.measures, histogram, request.zero_division)
+        values.append(np.stack(in_orders, axis=-1))
+        n_left_out.append(n_items - histogram.n_items)
+    return np.concatenate(values), np.concatenate(n_left_out)
 
 
 def _lookup_values(histogram, request):
