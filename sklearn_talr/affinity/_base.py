@@ -12,7 +12,7 @@ from .._arrays import as_numpy, refuse_missing
 from .._threads import one_thread
 from .._types import Any, Array, Iterator, Oracle, Rows
 
-NOT_COUNTED = -1  # in place of the index of a level
+NOT_COUNTED = -1  # stands in place of the index of a level
 _COLLECTIONS = Collection, np.ndarray
 _NUMBERS = int, float, np.bool_, np.integer, np.floating
 _HOW_TO_BINARIZE = (
@@ -39,8 +39,9 @@ def lists_as_array(y):
         values = np.asarray(y)
         if values.dtype == object and values.ndim == 2:
             refuse_missing(values)
-        are_numbers = values.size and all(issubclass(k, _NUMBERS) for k in kinds_of(values))
-        return np.array(values.tolist()) if are_numbers else y
+        if values.size and all(issubclass(kind, _NUMBERS) for kind in kinds_of(values)):
+            return np.array(values.tolist())
+        return y
     if not isinstance(y, (list, tuple)):
         return y
     try:
@@ -56,7 +57,7 @@ def lists_as_array(y):
 
 
 def targets_as_csr(y):
-    """Return a sparse matrix of targets in CSR format, of which each place is stored once.
+    """Return a sparse matrix of targets in CSR format, with each place stored once.
 
     A sparse matrix means what its ``toarray()`` holds, so entries that are stored more than
     once add up, as SciPy adds them up. Loops read the entries one by one, and would take
@@ -174,8 +175,10 @@ def check_places(index, affinity, levels, shape):
             f"of shape {shape}, got {index.dtype} of shape {tuple(index.shape)}."
         )
     if np.prod(shape):
-        lowest, highest = index.min(), index.max()
-        if not (lowest >= NOT_COUNTED and highest < len(levels)):  # also if it is NaN
+        lowest = index.min()
+        highest = index.max()
+        # An index of NaN is refused, too.
+        if not (lowest >= NOT_COUNTED and highest < len(levels)):
             raise ValueError(
                 f"{name} gave places from {lowest} to {highest} in its levels {levels}, "
                 f"which are 0 to {len(levels) - 1}, or {NOT_COUNTED} for pairs that do not "
@@ -187,7 +190,7 @@ def check_places(index, affinity, levels, shape):
 
 
 def _look_up(values, levels):
-    """Places of affinities among the levels, -1 if they are negative, -2 if they lack.
+    """Places of affinities among the levels: -1 of negative ones, -2 if no level is equal.
 
     Parameters
     ----------
@@ -229,22 +232,23 @@ def refuse_row(y):
 
 def refuse_tags(y):
     """Raise ValueError if entries of an array are collections of labels, or rows names."""
-    are_text = {kind: issubclass(kind, (str, bytes)) for kind in kinds_of(y)}
-    several = any(issubclass(k, _COLLECTIONS) and not text for k, text in are_text.items())
-    if several and all(np.size(entry) == 1 for entry in y.flat):
+    kinds = kinds_of(y)
+    text_kinds = {kind for kind in kinds if issubclass(kind, (str, bytes))}
+    has_lists = any(issubclass(kind, _COLLECTIONS) for kind in kinds - text_kinds)
+    if has_lists and all(np.size(entry) == 1 for entry in y.flat):
         raise ValueError(
             "y has an array of one label for each sample, as scipy.io.loadmat reads the "
             "cells of MATLAB. Pass [str(label[0]) for label in y.ravel()], or read the "
             "file by loadmat(..., simplify_cells=True). If they are lists of labels, "
             f"{_HOW_TO_BINARIZE}."
         )
-    if several or (y.ndim == 2 and y.shape[1] > 1 and any(are_text.values())):
-        how = f"To learn from them, {_HOW_TO_BINARIZE}."
+    if has_lists or (y.ndim == 2 and y.shape[1] > 1 and text_kinds):
+        remedy = f"To learn from them, {_HOW_TO_BINARIZE}."
         if y.ndim == 2 and len(y) == 1:
-            how += (
+            remedy += (
                 " If it is one row of labels, as MATLAB keeps a vector, pass np.ravel(y)."
             )
-        raise ValueError(f"y has several labels for one sample. {how}")
+        raise ValueError(f"y has several labels for one sample. {remedy}")
 
 
 def kinds_of(array):
@@ -253,11 +257,11 @@ def kinds_of(array):
 
 
 _PAIRS_PER_BLOCK = 2**20  # pairs whose affinities are computed at once
-_MOST_COMPARED = 2**14  # samples, whose pairs are all compared
-_MOST_STORED = 2**24  # of their pairs
-_WIDEST_TABLE = 2**16  # of places by level
-_LACKING = -2  # in place of the index of a level that there is not
-_SAVABLE = {}  # classes by name
+_MOST_COMPARED = 2**14  # samples whose pairs are all compared
+_MOST_STORED = 2**24  # similar pairs that are stored
+_WIDEST_TABLE = 2**16  # entries of a table of places by level
+_LACKING = -2  # stands in place of the index of an affinity that is no level
+_SAVABLE = {}  # classes that have a plain form, by name
 
 
 class BaseAffinity:
@@ -323,8 +327,10 @@ class BaseAffinity:
 
     def __init_subclass__(cls, savable: bool = False, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        # Of the class that compares: one that derives from it may compare otherwise
-        owner = next((c for c in cls.__mro__ if "__call__" in vars(c)), BaseAffinity)
+        # The class that compares knows. A class that derives from it may compare otherwise.
+        owner = next(
+            (base for base in cls.__mro__ if "__call__" in vars(base)), BaseAffinity
+        )
         cls._levels_are_sure = vars(owner).get("_levels_are_sure", False)
         if savable:
             _SAVABLE[cls.__name__] = cls
@@ -466,7 +472,7 @@ class BaseAffinity:
     def neighborhoods(self, y: Any, levels: Array) -> sp.csr_array | None:
         """Tell which samples are similar to a common one, or belong to a common class.
 
-        Similar samples are then drawn together, where minibatches would hold few of them.
+        Similar samples are then drawn together if minibatches would hold few of them.
 
         Parameters
         ----------
@@ -479,13 +485,15 @@ class BaseAffinity:
         Returns
         -------
         neighborhoods : CSR of bool of shape (n_samples, n_columns), or None
-            Columns are samples, each of which stands beside those that are similar to it,
-            or classes, where a subclass knows these. None if there are too many samples to
+            A column is a sample, and its members are the samples that are similar to it, or
+            a class, if a subclass knows classes. None if there are too many samples to
             compare all pairs, or too many pairs are similar to be stored.
         """
-        n_samples, blocks, n_stored = y.shape[0], [], 0
+        n_samples = y.shape[0]
         if n_samples > _MOST_COMPARED:
             return None
+        blocks = []
+        n_stored = 0
         block_size = max(1, _PAIRS_PER_BLOCK // n_samples)
         for _, index in place_blocks(self, y, levels, block_size):
             blocks.append(sp.csr_array(index > 0))
@@ -553,14 +561,15 @@ class BaseAffinity:
         """
         values = self(y_query, y_database)
         if self._levels_are_sure and levels[-1] == len(levels) - 1:
-            return values  # 0, 1, 2, ... are their own places
+            # Levels 0, 1, 2, ... are their own places.
+            return values
         values = self._check_values(values, (y_query.shape[0], y_database.shape[0]))
         index = _look_up(values, levels)
-        lacking = index < NOT_COUNTED
-        if lacking.any():
+        is_lacking = index < NOT_COUNTED
+        if is_lacking.any():
             raise ValueError(
                 f"affinity {self.given!r} gave values that its levels_ lack, such as "
-                f"{values[lacking][0]}: they are {levels}."
+                f"{values[is_lacking][0]}: they are {levels}."
             )
         return index
 
@@ -643,14 +652,15 @@ class BaseAffinity:
         ValueError
             If no two samples are similar, or all pairs are equally similar.
         """
-        smallest, largest = len(levels), 0
+        smallest = len(levels)
+        largest = 0
         block_size = min(256, max(1, _PAIRS_PER_BLOCK // targets.shape[0]))
         for rows, index in place_blocks(self, targets, levels, block_size):
             queries = np.arange(len(index))
-            others = index >= 0
-            others[queries, queries + rows.start] = False
-            smallest = min(smallest, index.min(where=others, initial=len(levels)))
-            largest = max(largest, index.max(where=others, initial=0))
+            is_counted = index >= 0
+            is_counted[queries, queries + rows.start] = False
+            smallest = min(smallest, index.min(where=is_counted, initial=len(levels)))
+            largest = max(largest, index.max(where=is_counted, initial=0))
             if largest > smallest:
                 return
         if largest == 0:
@@ -713,8 +723,8 @@ class BaseAffinity:
     @property
     def is_fitted(self) -> bool:
         """Whether a fit would find nothing that is not there already."""
-        given = self.given
-        return not isinstance(given, BaseEstimator) or "levels_" in vars(given)
+        oracle = self.given
+        return not isinstance(oracle, BaseEstimator) or "levels_" in vars(oracle)
 
     def fit_clone(self, y: Any) -> "BaseAffinity":
         """Return a clone of this affinity that is fitted to targets.
@@ -749,13 +759,14 @@ class BaseAffinity:
         """
         name = type(self.given).__name__
         if _SAVABLE.get(name) is not type(self):
-            *most, last = _SAVABLE
+            *first, last = _SAVABLE
             raise ValueError(
-                f"affinity {name} cannot be saved: only {', '.join(most)} and {last} can. "
+                f"affinity {name} cannot be saved: only {', '.join(first)} and {last} can. "
                 "Pickle the estimator instead, or set affinity='auto' and fit without y."
             )
         state = {key: _plain(value) for key, value in vars(self).items()}
-        if not isinstance(state.get("random_state"), Integral):  # which only a fit asks
+        # Only a fit asks for the random state, and not every state has a plain form.
+        if not isinstance(state.get("random_state"), Integral):
             state.pop("random_state", None)
         return {"name": name, "state": state}
 
@@ -781,17 +792,26 @@ class BaseAffinity:
         affinity = _SAVABLE[plain["name"]]()
         params = affinity.get_params()
         for key, value in plain["state"].items():
-            if key not in params:  # fitted attributes are numbers, lists of these, or names
-                array = np.asarray(value)
-                kinds = "U" if key == "label_names_in_" else "iuf"
-                is_plain = array.dtype.kind in kinds and array.ndim < 2 and array.size
-                is_plain |= value is None  # such as the mean of sets
-                if key[:1] == "_" or key[-1:] != "_" or not is_plain:
+            if key not in params:
+                if not _is_fitted_attribute(key, value):
                     raise ValueError(f"{plain['name']} has no {key!r} of {value!r}.")
-                value = array if isinstance(value, list) else value
+                value = np.asarray(value) if isinstance(value, list) else value
             setattr(affinity, key, value)
         affinity._validate_params()
         return affinity
+
+
+def _is_fitted_attribute(key, value):
+    """Whether a plain value may be a fitted attribute: a number, a list of these, or names.
+
+    None may be one, too, such as the mean of sets.
+    """
+    if key[:1] == "_" or key[-1:] != "_":
+        return False
+    array = np.asarray(value)
+    kinds = "U" if key == "label_names_in_" else "iuf"
+    is_plain = array.dtype.kind in kinds and array.ndim < 2 and array.size
+    return bool(is_plain) or value is None
 
 
 def _plain(value):

@@ -104,7 +104,7 @@ class JudgmentAffinity(BaseAffinity, BaseEstimator, savable=True):
         Returns
         -------
         targets : CSR array of shape (n_samples, n_others) or ndarray of shape (n_samples,)
-            Both of integers, of which NaN becomes -1. Zeros that are stored remain so.
+            Both hold integers, with -1 in place of NaN. Zeros that are stored remain so.
 
         Raises
         ------
@@ -168,15 +168,20 @@ class JudgmentAffinity(BaseAffinity, BaseEstimator, savable=True):
         ValueError
             If a grade is not among the levels.
         """
-        block, unjudged = _block(y_query, y_database), self.unjudged == "ignored"
-        index, counts = np.searchsorted(levels, block.data), block.data >= 0
-        if np.any((np.take(levels, index, mode="clip") != block.data) & counts):
+        block = _block(y_query, y_database)
+        is_counted = block.data >= 0
+        index = np.searchsorted(levels, block.data)
+        is_lacking = np.take(levels, index, mode="clip") != block.data
+        if np.any(is_lacking & is_counted):
             raise ValueError(f"y has grades that are not among the levels {levels}.")
-        index = np.where(counts, index, NOT_COUNTED) + unjudged
-        block.data = index.astype(np.min_scalar_type(-len(levels) - 1))
-        index = block.toarray()
-        index -= unjudged  # what is not stored, too
-        return index
+        index = np.where(is_counted, index, NOT_COUNTED)
+        # What a sparse matrix does not store becomes 0. Where that must mean "not counted",
+        # all places are one higher until the table is dense.
+        shift = int(self.unjudged == "ignored")
+        block.data = (index + shift).astype(np.min_scalar_type(-len(levels) - 1))
+        table = block.toarray()
+        table -= shift
+        return table
 
     def __call__(self, y_query: Rows, y_database: Rows) -> Array:
         """Look up the grade of every pair.
@@ -200,9 +205,11 @@ class JudgmentAffinity(BaseAffinity, BaseEstimator, savable=True):
         ValueError
             If both sides have judgments, or neither, or a number is not that of a column.
         """
-        targets = self.check_targets(y_query), self.check_targets(y_database)
-        levels = self.levels_between(*targets)
-        return np.append(levels, NOT_COUNTED)[self.level_index(*targets, levels)]
+        y_query = self.check_targets(y_query)
+        y_database = self.check_targets(y_database)
+        levels = self.levels_between(y_query, y_database)
+        index = self.level_index(y_query, y_database, levels)
+        return np.append(levels, NOT_COUNTED)[index]
 
 
 @validated(judgments=["array-like", "sparse matrix"])
@@ -222,7 +229,7 @@ def query_groups(judgments: Rows) -> NDArray[np.int64]:
     -------
     groups : ndarray of shape (n_queries,) of int
         Number of the group of each query, from 0, in the order of their first queries. Two
-        queries are in one group if a chain of queries leads from one to the other, of which
+        queries are in one group if a chain of queries leads from one to the other in which
         neighbors share a relevant item. A query without a relevant item is alone.
 
     Raises
@@ -246,9 +253,12 @@ def query_groups(judgments: Rows) -> NDArray[np.int64]:
     """
     if not sp.issparse(judgments):
         judgments = np.asarray(lists_as_array(judgments))
-    relevant = _check_judgments(judgments, "judgments").tocoo()
-    n_items, n_queries = relevant.shape
-    item, query = (places[relevant.data > 0] for places in (relevant.row, relevant.col))
+    judgments = _check_judgments(judgments, "judgments").tocoo()
+    n_items, n_queries = judgments.shape
+    is_relevant = judgments.data > 0
+    item = judgments.row[is_relevant]
+    query = judgments.col[is_relevant]
+    # Nodes of the graph are the queries, then the items.
     n_nodes = n_queries + n_items
     edges = np.ones(len(item), dtype=bool), (query, n_queries + item)
     graph = sp.csr_array(edges, shape=(n_nodes, n_nodes))
@@ -281,17 +291,18 @@ def _check_judgments(y, name):
 
 
 def _levels_of(grades):
+    """The distinct grades from 0 on, with 0."""
     return np.union1d([0], grades[grades >= 0]).astype(np.int64)
 
 
 def _judgments_of(y_query, y_database):
     """Return the side that has judgments; the other has numbers of columns."""
     if y_query.ndim == y_database.ndim:
-        both = "judgments" if y_query.ndim == 2 else "numbers of columns"
+        kind = "judgments" if y_query.ndim == 2 else "numbers of columns"
         raise ValueError(
             "one of y_query and y_database must be judgments, of shape (n_samples, "
             "n_others), and the other numbers of their columns, of shape (n_others,), but "
-            f"both are {both}. For samples of one kind, of which each judges the others, "
+            f"both are {kind}. For samples of one kind, of which each judges the others, "
             "pass y=PrecomputedAffinity(matrix)."
         )
     judgments, columns = sorted((y_query, y_database), key=lambda y: -y.ndim)
@@ -308,7 +319,8 @@ def _block(y_query, y_database):
     judgments = _judgments_of(y_query, y_database)
     is_of_queries = judgments is y_query
     columns = y_database if is_of_queries else y_query
-    if columns.size and np.all(np.diff(columns) == 1):  # a slice is several times faster
+    # A slice is several times faster than numbers.
+    if columns.size and np.all(np.diff(columns) == 1):
         columns = slice(columns[0], columns[-1] + 1)
     block = judgments[:, columns]
     return block.copy() if is_of_queries else block.T.copy()

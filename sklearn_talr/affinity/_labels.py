@@ -24,8 +24,10 @@ from ._base import (
     targets_as_csr,
 )
 
+# Integer labels whose range is smaller are looked up in a table.
 _WIDEST_TABLE = 2**16
-_KINDS = {  # of labels, the first that fits
+# Kinds of labels, and the types of each. A label is of the first kind that fits.
+_KINDS = {
     "strings": str,
     "bytes": bytes,
     "dates": (np.datetime64, date),
@@ -124,7 +126,8 @@ class LabelAffinity(_ClassAffinity, savable=True):
         if y.dtype.kind == "O":
             kinds = kinds_of(y)
             if all(issubclass(kind, str) for kind in kinds):
-                return y.astype(str)  # many times faster to compare than objects
+                # Strings are many times faster to compare than objects.
+                return y.astype(str)
             refuse_missing(y)
             if len(set(map(name_of, kinds))) > 1:
                 names = ", ".join(sorted(kind.__name__ for kind in kinds))
@@ -157,7 +160,8 @@ class LabelAffinity(_ClassAffinity, savable=True):
         is_integer = y.dtype.kind in "iu" and len(y)
         if not is_integer or int(y.max()) - int(y.min()) >= _WIDEST_TABLE:
             return np.unique(y, return_inverse=True)
-        low, index = y.min(), np.empty(len(y), dtype=np.int32)
+        low = y.min()
+        index = np.empty(len(y), dtype=np.int32)
         is_there = np.zeros(int(y.max()) - int(low) + 1, dtype=bool)
         blocks = list(gen_batches(len(y), 2**16))
         for rows in blocks:
@@ -170,15 +174,17 @@ class LabelAffinity(_ClassAffinity, savable=True):
         return np.flatnonzero(is_there).astype(y.dtype) + low, index
 
     def memberships(self, y: Any) -> tuple[Array | None, sp.csr_array] | None:
-        """Return the distinct labels, and which of them each target is, as a CSR array."""
+        """Return the distinct labels, and the label of each target, as a CSR array."""
         classes, index = self.group_targets(y)
-        is_member, ends = np.ones(len(index), dtype=bool), np.arange(len(index) + 1)
+        is_member = np.ones(len(index), dtype=bool)
+        # Each row has one entry.
+        row_ends = np.arange(len(index) + 1)
         shape = len(index), len(classes)
-        members = sp.csr_array((is_member, index, ends), shape=shape)
-        if self.ignored is not None:
-            counts = classes != self.ignored
-            classes, members = classes[counts], members[:, counts]
-        return classes, members
+        members = sp.csr_array((is_member, index, row_ends), shape=shape)
+        if self.ignored is None:
+            return classes, members
+        is_counted = classes != self.ignored
+        return classes[is_counted], members[:, is_counted]
 
     def batch_table(self, y: Any) -> Array | None:
         """Return labels as numbers; None in a subclass that compares in its own way."""
@@ -205,21 +211,32 @@ class LabelAffinity(_ClassAffinity, savable=True):
         affinity : ndarray of shape (n_query, n_database), dtype uint8 or int8
             1 where the labels are equal, and -1 where one of them is `ignored`.
         """
-        y_query, y_database = self.check_targets(y_query), self.check_targets(y_database)
-        # Strings are equal to no bytes, and to no numbers or other objects.
-        names = [set(map(name_of, kinds_of(y))) for y in (y_query, y_database) if len(y)]
-        if len(names) == 2 and len(names[0]) == len(names[1]) == 1 and names[0] != names[1]:
-            raise ValueError(
-                f"y_query holds {names[0].pop()} and y_database {names[1].pop()}, which "
-                "are never equal. Make both sides of one type, as by "
-                "np.asarray(y).astype(str)."
-            )
-        same = (y_query[:, None] == y_database).astype(np.uint8)
+        y_query = self.check_targets(y_query)
+        y_database = self.check_targets(y_database)
+        _refuse_unlike_sides(y_query, y_database)
+        affinity = (y_query[:, None] == y_database).astype(np.uint8)
         if self.ignored is not None:
-            same = same.view(np.int8)
-            same[y_query == self.ignored] = NOT_COUNTED
-            same[:, y_database == self.ignored] = NOT_COUNTED
-        return same
+            affinity = affinity.view(np.int8)
+            affinity[y_query == self.ignored] = NOT_COUNTED
+            affinity[:, y_database == self.ignored] = NOT_COUNTED
+        return affinity
+
+
+def _refuse_unlike_sides(y_query, y_database):
+    """Raise ValueError if all labels of one side are of a kind that the other never has.
+
+    Strings are equal to no bytes, and to no numbers or other objects.
+    """
+    if not len(y_query) or not len(y_database):
+        return
+    query_kinds = {name_of(label_type) for label_type in kinds_of(y_query)}
+    item_kinds = {name_of(label_type) for label_type in kinds_of(y_database)}
+    if len(query_kinds) == len(item_kinds) == 1 and query_kinds != item_kinds:
+        raise ValueError(
+            f"y_query holds {query_kinds.pop()} and y_database {item_kinds.pop()}, which "
+            "are never equal. Make both sides of one type, as by "
+            "np.asarray(y).astype(str)."
+        )
 
 
 @parameters
@@ -275,10 +292,14 @@ class SharedLabelAffinity(_ClassAffinity, savable=True):
         self : SharedLabelAffinity
             The fitted oracle.
         """
-        self._validate_params()  # by _fit_context it would be skipped in a hasher's fit
-        names, y = _names_of(y), clone(self).check_targets(y)
-        fitted = {} if names is None else {"label_names_in_": names}
-        return replace_fitted(self, {"levels_": self.levels_between(y, y)} | fitted)
+        # _fit_context would skip this in a hasher's fit.
+        self._validate_params()
+        names = _names_of(y)
+        y = clone(self).check_targets(y)
+        fitted = {"levels_": self.levels_between(y, y)}
+        if names is not None:
+            fitted["label_names_in_"] = names
+        return replace_fitted(self, fitted)
 
     def fit_clone(self, y: Any) -> BaseAffinity:
         """Return a clone that is fitted to targets, with the names that are known."""
@@ -298,12 +319,7 @@ class SharedLabelAffinity(_ClassAffinity, savable=True):
 
     def check_targets(self, y: Any) -> Any:
         """Return the indicators as a 2-D array or CSR matrix, or raise ValueError."""
-        names, known = _names_of(y), getattr(self, "label_names_in_", None)
-        if names is not None and known is not None and not np.array_equal(names, known):
-            raise ValueError(
-                f"y has labels named {names.tolist()}, and those of fit, in their order, "
-                f"are {known.tolist()}. Pass y[{known.tolist()}] if these are its columns."
-            )
+        self._refuse_other_names(_names_of(y))
         y = lists_as_array(y)
         if sp.issparse(y):
             y = targets_as_csr(y)
@@ -317,12 +333,25 @@ class SharedLabelAffinity(_ClassAffinity, savable=True):
         """Return the values that the affinity of these targets can take, 0 first."""
         if self.binary:
             return np.array([0, 1])
-        both = self.check_targets(y_query), self.check_targets(y_database)
-        most = min(int(np.asarray(y.sum(axis=1)).max()) for y in both)
-        return np.arange(most + 1)
+        n_shared = min(
+            _most_labels(self.check_targets(y_query)),
+            _most_labels(self.check_targets(y_database)),
+        )
+        return np.arange(n_shared + 1)
+
+    def _refuse_other_names(self, names):
+        """Raise ValueError if names of labels are not those of `fit`, in their order."""
+        fitted_names = getattr(self, "label_names_in_", None)
+        if names is None or fitted_names is None or np.array_equal(names, fitted_names):
+            return
+        columns = fitted_names.tolist()
+        raise ValueError(
+            f"y has labels named {names.tolist()}, and those of fit, in their order, "
+            f"are {columns}. Pass y[{columns}] if these are its columns."
+        )
 
     def with_levels(self, levels: Array) -> BaseAffinity:
-        """Return an oracle for targets of which more labels may be shared than before."""
+        """Return an oracle for targets that may share more labels than before."""
         wider = copy.copy(self)
         wider.levels_ = max(self.levels_, levels, key=len)
         return wider
@@ -337,7 +366,7 @@ class SharedLabelAffinity(_ClassAffinity, savable=True):
         return np.log2(1.0 + levels)
 
     def memberships(self, y: Any) -> tuple[Array | None, sp.csr_array] | None:
-        """Return None, as classes are columns, and which labels each target has, as CSR."""
+        """Return None, as classes are columns, and the labels of each target, as CSR."""
         return None, sp.csr_array(sp.csr_array(y) > 0)
 
     def batch_table(self, y: Any) -> Array | None:
@@ -368,21 +397,30 @@ class SharedLabelAffinity(_ClassAffinity, savable=True):
         affinity : ndarray of shape (n_query, n_database), dtype int32
             Number of shared labels, or 0/1 if `binary`.
         """
-        query, database = self.check_targets(y_query), self.check_targets(y_database)
-        if query.shape[1] != database.shape[1]:
+        y_query = self.check_targets(y_query)
+        y_database = self.check_targets(y_database)
+        if y_query.shape[1] != y_database.shape[1]:
             raise ValueError(
-                f"y_query has {query.shape[1]} labels and y_database {database.shape[1]}."
+                f"y_query has {y_query.shape[1]} labels and y_database "
+                f"{y_database.shape[1]}."
             )
-        shared = np.zeros((query.shape[0], database.shape[0]), dtype=np.int32)
-        for query_word, database_word in zip(_words(query).T, _words(database).T):
-            shared += np.bitwise_count(query_word[:, None] & database_word)
+        shared = np.zeros((y_query.shape[0], y_database.shape[0]), dtype=np.int32)
+        for query_word, item_word in zip(_words(y_query).T, _words(y_database).T):
+            shared += np.bitwise_count(query_word[:, None] & item_word)
         return (shared > 0).astype(np.int32) if self.binary else shared
+
+
+def _most_labels(indicators):
+    """The greatest number of labels of a sample."""
+    return int(np.asarray(indicators.sum(axis=1)).max())
 
 
 def _names_of(y):
     """Names of the columns of a data frame, if all are strings; else None."""
     names = list(getattr(y, "columns", []))
-    return np.array(names) if names and all(isinstance(n, str) for n in names) else None
+    if names and all(isinstance(name, str) for name in names):
+        return np.array(names)
+    return None
 
 
 def is_indicator(y):
@@ -428,12 +466,12 @@ def has_unlabeled(y):
 
 
 def name_of(kind):
-    """Name of a type of labels: those of other names are never equal."""
+    """Name of the kind of a type of labels. Labels of two kinds are never equal."""
     names = (name for name, kinds in _KINDS.items() if issubclass(kind, kinds))
     return next(names, kind.__name__)
 
 
 def _words(indicator):
-    """Write the labels of each sample as bits of words, of which the shared are counted."""
+    """Write the labels of each sample as bits of words, so that shared ones are counted."""
     dense = indicator.toarray() if sp.issparse(indicator) else indicator
     return as_words(np.packbits(dense.astype(bool, copy=False), axis=1))

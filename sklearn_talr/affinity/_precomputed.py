@@ -54,13 +54,7 @@ class PrecomputedAffinity(BaseAffinity):
 
     @validated(affinity=["array-like", "sparse matrix"])
     def __init__(self, affinity: Rows) -> None:
-        is_frame = hasattr(affinity, "iloc")
-        rows, columns = (affinity.index, affinity.columns) if is_frame else ((), ())
-        if list(rows) != list(columns) and set(rows) == set(columns):
-            raise ValueError(
-                "affinity names the same samples in its rows and columns, but in another "
-                "order. Pass affinity.loc[:, affinity.index]."
-            )
+        _refuse_other_order(affinity)
         refuse_masked(affinity=affinity)
         matrix = lists_as_array(affinity)
         if sp.issparse(matrix):
@@ -91,7 +85,8 @@ class PrecomputedAffinity(BaseAffinity):
                 matrix = sp.csr_array(cells, shape=matrix.shape)
             else:
                 matrix = values
-        self._matrix, self._rows = matrix, np.arange(matrix.shape[0])
+        self._matrix = matrix
+        self._rows = np.arange(matrix.shape[0])
         self.levels_ = np.union1d([0], values[values >= 0]).astype(int)
 
     @property
@@ -123,8 +118,16 @@ class PrecomputedAffinity(BaseAffinity):
         """
         if isinstance(rows, tuple):
             rows = rows[0]
+        return self._select(np.atleast_1d(self._rows[rows]))
+
+    def _rows_of(self, y):
+        """The rows of the whole matrix that a selection has."""
+        return self.check_targets(y)._rows
+
+    def _select(self, matrix_rows):
+        """These rows and columns of the whole matrix."""
         selection = copy(self)
-        selection._rows = np.atleast_1d(self._rows[rows])
+        selection._rows = matrix_rows
         return selection
 
     def toarray(self) -> Array:
@@ -133,15 +136,12 @@ class PrecomputedAffinity(BaseAffinity):
 
     def check_targets(self, y: Any) -> Any:
         """Return `y` if it is a selection from an equal matrix, or raise TypeError."""
-        matrix, other = self._matrix, getattr(y, "_matrix", None)
-        if other is matrix:
-            return y
-        if isinstance(y, PrecomputedAffinity) and matrix.shape == other.shape:
-            kinds = sp.issparse(matrix), sp.issparse(other)
-            if kinds[0] == kinds[1] and (matrix != other).sum() == 0:
-                y = y[:]  # a copy or a pickle, to be compared only once
-                y._matrix = matrix
+        if isinstance(y, PrecomputedAffinity):
+            if y._matrix is self._matrix:
                 return y
+            if _are_equal(y._matrix, self._matrix):
+                # A copy or a pickle is compared only once.
+                return self._select(y._rows)
         raise TypeError(
             "y must be a selection of the same PrecomputedAffinity; pass the object "
             "itself (or a slice of it) as y."
@@ -155,7 +155,8 @@ class PrecomputedAffinity(BaseAffinity):
         """Tell which samples are similar, of a sparse matrix however large it is."""
         if not sp.issparse(self._matrix):
             return super().neighborhoods(y, levels)
-        similar = sp.csr_array(self._matrix[y._rows][:, y._rows]) > 0
+        rows = self._rows_of(y)
+        similar = sp.csr_array(self._matrix[rows][:, rows]) > 0
         return sp.csr_array(similar + sp.eye_array(len(y), dtype=bool))
 
     def __call__(self, y_query: Self, y_database: Self) -> Array:
@@ -174,9 +175,30 @@ class PrecomputedAffinity(BaseAffinity):
         affinity : ndarray of shape (n_query, n_database) of int
             Entries of the matrix, -1 where a pair does not count.
         """
-        rows, columns = (self.check_targets(y)._rows for y in (y_query, y_database))
+        rows = self._rows_of(y_query)
+        columns = self._rows_of(y_database)
         block = self._matrix[rows][:, columns]
         return block.toarray() if sp.issparse(block) else block
 
     def __repr__(self) -> str:
         return f"PrecomputedAffinity(n_samples={len(self)}, levels={self.levels_})"
+
+
+def _refuse_other_order(affinity):
+    """Raise ValueError if a data frame names the same rows and columns in two orders."""
+    if not hasattr(affinity, "iloc"):
+        return
+    rows = list(affinity.index)
+    columns = list(affinity.columns)
+    if rows != columns and set(rows) == set(columns):
+        raise ValueError(
+            "affinity names the same samples in its rows and columns, but in another "
+            "order. Pass affinity.loc[:, affinity.index]."
+        )
+
+
+def _are_equal(first, second):
+    """Whether two matrices hold the same affinities, both dense or both sparse."""
+    if first.shape != second.shape or sp.issparse(first) != sp.issparse(second):
+        return False
+    return (first != second).sum() == 0

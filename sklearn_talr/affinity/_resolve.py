@@ -7,7 +7,7 @@ from .._arrays import as_numpy
 from .._compat import validated
 from .._types import Affinity, Any, Array, Column, Rows
 from ._base import BaseAffinity, lists_as_array, refuse_tags, targets_as_csr
-from ._groups import within_groups
+from ._excluded import within_groups
 from ._labels import LabelAffinity, SharedLabelAffinity, is_indicator
 from ._precomputed import PrecomputedAffinity
 from ._threshold import ThresholdAffinity
@@ -105,60 +105,72 @@ def resolve_affinity(
            [1, 1],
            [0, 1]]))
     """
-    y = given = as_numpy(y, "y")
+    y = as_numpy(y, "y")
+    targets = y
     if isinstance(affinity, str) and affinity == "auto":
-        # The form of `y` tells.
-        if y is not None and not isinstance(y, BaseAffinity):
-            y = targets_as_csr(y) if sp.issparse(y) else np.asarray(lists_as_array(y))
-        if y is None:
-            affinity = ThresholdAffinity()
-        elif isinstance(y, BaseAffinity):
-            affinity = y
-        elif y.ndim != 2 or y.shape[1] == 1:
-            if np.asarray(y).dtype.kind == "f":
-                _refuse_quantities(y)
-            affinity = LabelAffinity()
-        else:
-            if not sp.issparse(y):
-                refuse_tags(y)
-            values = y.data if sp.issparse(y) else y
-            is_real = values.dtype.kind in "if"
-            if is_real and np.any(~(values >= 0) | (np.trunc(values) < values)):
-                raise ValueError(
-                    f"y of shape {y.shape} is neither a 0/1 label indicator nor a matrix "
-                    "of affinities, which are non-negative integers. If its rows are "
-                    "features, by whose distance samples are similar, pass "
-                    "affinity=ThresholdAffinity(). Round or bin affinities. If negative "
-                    "ones, or NaN, are of pairs that do not count: PrecomputedAffinity(y). "
-                    "If a sample lacks labels that are -1: (y > 0).astype(int). If "
-                    "fractions are probabilities of labels: (y > 0.5).astype(int)."
-                )
-            if y.shape[0] == y.shape[1]:
-                affinity = y = PrecomputedAffinity(given)
-            elif y.shape[1] < y.shape[0] and is_indicator(y):
-                affinity = SharedLabelAffinity()
-            else:
-                raise ValueError(
-                    f"y of shape {y.shape} is neither labels, nor a 0/1 label indicator "
-                    "with at most as many columns as rows. Pass np.ravel(y) if it is one "
-                    "row of labels, as MATLAB keeps a vector, "
-                    "y=PrecomputedAffinity(matrix) if it is a matrix of affinities that "
-                    "cross-validation has sliced by rows, affinity=JudgmentAffinity() if "
-                    "its columns are samples of another kind, such as the queries that "
-                    "judge these items, affinity=SharedLabelAffinity() if it is a label "
-                    "indicator, MultiLabelBinarizer().fit_transform(y) if its rows list "
-                    "the labels of each sample, or affinity=ThresholdAffinity() if they "
-                    "are features."
-                )
+        affinity, targets = _affinity_by_form(y)
     affinity = BaseAffinity.of(affinity)
-    targets = affinity.check_targets(affinity.targets_of(X) if y is None else y)
-    affinity = affinity.named_after(given)
+    if targets is None:
+        targets = affinity.targets_of(X)
+    targets = affinity.check_targets(targets)
+    affinity = affinity.named_after(y)
     if X is not None and np.shape(X)[0] != targets.shape[0]:
         raise ValueError(
             "X and y must have the same number of samples, got "
             f"{np.shape(X)[0]} and {targets.shape[0]}."
         )
     return affinity, targets
+
+
+def _affinity_by_form(y):
+    """The affinity that the form of the targets means, and the targets as it takes them."""
+    if y is None:
+        return ThresholdAffinity(), None
+    if isinstance(y, BaseAffinity):
+        return y, y
+    values = targets_as_csr(y) if sp.issparse(y) else np.asarray(lists_as_array(y))
+    if values.ndim != 2 or values.shape[1] == 1:
+        if np.asarray(values).dtype.kind == "f":
+            _refuse_quantities(values)
+        return LabelAffinity(), values
+    if not sp.issparse(values):
+        refuse_tags(values)
+    _refuse_fractions(values)
+    if values.shape[0] == values.shape[1]:
+        matrix = PrecomputedAffinity(y)
+        return matrix, matrix
+    if values.shape[1] < values.shape[0] and is_indicator(values):
+        return SharedLabelAffinity(), values
+    raise ValueError(
+        f"y of shape {values.shape} is neither labels, nor a 0/1 label indicator "
+        "with at most as many columns as rows. Pass np.ravel(y) if it is one "
+        "row of labels, as MATLAB keeps a vector, "
+        "y=PrecomputedAffinity(matrix) if it is a matrix of affinities that "
+        "cross-validation has sliced by rows, affinity=JudgmentAffinity() if "
+        "its columns are samples of another kind, such as the queries that "
+        "judge these items, affinity=SharedLabelAffinity() if it is a label "
+        "indicator, MultiLabelBinarizer().fit_transform(y) if its rows list "
+        "the labels of each sample, or affinity=ThresholdAffinity() if they "
+        "are features."
+    )
+
+
+def _refuse_fractions(y):
+    """Raise ValueError if a matrix holds what is neither an indicator nor an affinity."""
+    values = y.data if sp.issparse(y) else y
+    if values.dtype.kind not in "if":
+        return
+    # NaN is refused with the negative numbers.
+    if np.any(~(values >= 0) | (np.trunc(values) < values)):
+        raise ValueError(
+            f"y of shape {y.shape} is neither a 0/1 label indicator nor a matrix "
+            "of affinities, which are non-negative integers. If its rows are "
+            "features, by whose distance samples are similar, pass "
+            "affinity=ThresholdAffinity(). Round or bin affinities. If negative "
+            "ones, or NaN, are of pairs that do not count: PrecomputedAffinity(y). "
+            "If a sample lacks labels that are -1: (y > 0).astype(int). If "
+            "fractions are probabilities of labels: (y > 0.5).astype(int)."
+        )
 
 
 def _refuse_quantities(y):

@@ -20,9 +20,12 @@ from .._types import Any, Array, ArrayLike, Literal, Rows, Seed, Self, Sequence
 from ._base import BaseAffinity, targets_as_csr
 
 _EPS = np.finfo(np.float64).eps
-_SINGLE = 1e-20, 1e20  # squared lengths that float32 can hold
-_LEAST_MAGNITUDE = 1e-140  # whose square float64 holds with all digits
-_CELLS_PER_BLOCK = 2**20  # of rows that are subtracted from each other
+# Float32 can hold squared lengths between these.
+_LEAST_SINGLE = 1e-20
+_LARGEST_SINGLE = 1e20
+# Float64 holds the square of this number with all digits.
+_LEAST_MAGNITUDE = 1e-140
+_CELLS_PER_BLOCK = 2**20  # numbers in rows that are subtracted from each other
 
 
 @parameters
@@ -146,15 +149,11 @@ class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
             If a level cannot occur, because so many pairs of rows have one distance.
             Single numbers, such as ages, are equal as a matter of course.
         """
-        self._validate_params()  # by _fit_context it would be skipped in a hasher's fit
-        quantiles, levels = np.asarray(self.quantiles, dtype=float), np.asarray(self.levels)
-        are_right = quantiles.ndim == 1 and quantiles.shape == levels.shape
-        are_right = are_right and quantiles.size and levels.dtype.kind in "iu"
-        if are_right:
-            order = np.argsort(quantiles)
-            are_right = np.all(np.diff(quantiles[order], prepend=0, append=1) > 0)
-            are_right &= np.all(np.diff(levels[order], append=0) < 0)
-        if not are_right:
+        # _fit_context would skip this in a hasher's fit.
+        self._validate_params()
+        quantiles = np.asarray(self.quantiles, dtype=float)
+        levels = np.asarray(self.levels)
+        if not _fit_together(quantiles, levels):
             raise ValueError(
                 "quantiles and levels must be two lists of equal length: quantiles must "
                 "lie in (0, 1), levels must be positive integers, and a smaller quantile "
@@ -166,35 +165,36 @@ class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
         if rows.shape[0] > self.subsample:
             rng = check_random_state(self.random_state)
             rows = rows[rng.choice(rows.shape[0], self.subsample, replace=False)]
+        if self.metric == "jaccard":
+            mean = None
+            thresholds = _jaccard_quantiles(rows, quantiles)
+            rounding = 0.0
+        else:
+            mean = rows.mean(axis=0, dtype=np.float64)
+            # Equal distances of decimal fractions differ by what these are rounded by. A
+            # row far from all others, such as one of -9999, must not decide how much that
+            # is.
+            length = np.quantile(row_norms(rows), 0.99)
+            rounding = 8 * np.finfo(rows.dtype).eps * length
+            thresholds = _euclidean_quantiles(rows, mean, quantiles)
+            thresholds = thresholds * (1 + rows.shape[1] * _EPS) + rounding
+        # Equal numbers, such as ages, are no repeated rows.
+        if self.metric == "jaccard" or rows.shape[1] > 1:
+            n_rows = rows.shape[0]
+            _warn_of_lost_levels(
+                quantiles,
+                levels,
+                thresholds,
+                rounding=rounding,
+                n_pairs=n_rows * (n_rows - 1) // 2,
+            )
         fitted = {
             "levels_": np.concatenate(([0], np.sort(levels))),
             "n_features_in_": rows.shape[1],
+            "thresholds_": thresholds,
+            "mean_": mean,
         }
-        if self.metric == "jaccard":
-            pairs = _jaccard(rows, rows)[~np.tri(rows.shape[0], dtype=bool)]
-            thresholds = np.quantile(pairs, quantiles)
-            _warn_of_lost_levels(quantiles, levels, thresholds, 0.0, len(pairs))
-            return replace_fitted(self, fitted | {"thresholds_": thresholds, "mean_": None})
-        mean = rows.mean(axis=0, dtype=np.float64)
-        squares = euclidean_distances(rows - mean, squared=True)
-        np.fill_diagonal(squares, -1)  # which is that of no pair
-        pairs = squares[~np.tri(len(rows), dtype=bool)]
-        places = quantiles * (len(pairs) - 1)
-        ends = np.floor(places).astype(int), np.ceil(places).astype(int)
-        pairs.partition(np.unique(ends))
-        # Distances between which a quantile lies, of pairs that have them
-        found = [np.argmax(squares == square) for square in pairs[np.ravel(ends)]]
-        one, other = np.divmod(found, len(rows))
-        low, high = np.sqrt(_squares(rows[one], rows[other])).reshape(2, -1)
-        thresholds = low + (high - low) * (places - ends[0])
-        # Equal distances of decimal fractions differ by what these are rounded by. A row
-        # far from all others, such as one of -9999, is not to decide how much that is.
-        length = np.quantile(row_norms(rows), 0.99)
-        rounded = 8 * np.finfo(rows.dtype).eps * length
-        thresholds = thresholds * (1 + rows.shape[1] * _EPS) + rounded
-        if rows.shape[1] > 1:  # equal numbers, such as ages, are no repeated rows
-            _warn_of_lost_levels(quantiles, levels, thresholds, rounded, len(pairs))
-        return replace_fitted(self, fitted | {"thresholds_": thresholds, "mean_": mean})
+        return replace_fitted(self, fitted)
 
     def check_targets(self, y: Any) -> Any:
         """Return the feature rows as a 2-D float array, or raise ValueError.
@@ -265,7 +265,8 @@ class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
             queries.
         """
         check_is_fitted(self)
-        y_query, y_database = self.check_targets(y_query), self.check_targets(y_database)
+        y_query = self.check_targets(y_query)
+        y_database = self.check_targets(y_database)
         for rows in (y_query, y_database):
             if rows.shape[1] != self.n_features_in_:
                 raise ValueError(
@@ -276,70 +277,135 @@ class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
         if self.metric == "jaccard":
             distances = _jaccard(y_query, y_database)
             return self.levels_[::-1][np.searchsorted(limits, distances, side="left")]
-        # Squares as differences of products lose digits, the more the longer rows are. In
-        # single precision, where it holds them, they take half the time.
-        centered = y_query - self.mean_, y_database - self.mean_
-        lengths = [np.einsum("ij,ij->i", rows, rows) for rows in centered]
-        longest = max(each.max(initial=0) for each in lengths)
-        dtype = np.float32 if _SINGLE[0] < longest < _SINGLE[1] else np.float64
-        rows, others = (each.astype(dtype, copy=False) for each in centered)
-        sums, squares = np.add.outer(*lengths), np.float64(rows @ others.T)
-        squares = np.maximum(sums - 2 * squares, 0)
-        margin = 4 * (self.n_features_in_ + 1) * np.finfo(dtype).eps * sums
-        margin += self.n_features_in_ * np.finfo(dtype).tiny
         limits **= 2
+        squares, margin = _approximate_squares(
+            y_query - self.mean_, y_database - self.mean_
+        )
         is_near = np.zeros(squares.shape, dtype=bool)
         for limit in limits:
             is_near |= np.abs(squares - limit) <= margin
+        # Where rounding may decide, distances come from differences.
         query, item = np.nonzero(is_near)
         for part in slices(len(query), max(1, _CELLS_PER_BLOCK // len(self.mean_))):
-            pairs = query[part], item[part]
-            squares[pairs] = _squares(y_query[pairs[0]], y_database[pairs[1]])
+            differences = _squares(y_query[query[part]], y_database[item[part]])
+            squares[query[part], item[part]] = differences
         return self.levels_[::-1][np.searchsorted(limits, squares, side="left")]
 
 
-def _warn_of_lost_levels(quantiles, levels, thresholds, rounded, n_pairs):
+def _fit_together(quantiles, levels):
+    """Whether quantiles and levels are of one length, valid, and in opposite orders."""
+    if quantiles.ndim != 1 or quantiles.shape != levels.shape or not quantiles.size:
+        return False
+    if levels.dtype.kind not in "iu":
+        return False
+    order = np.argsort(quantiles)
+    are_fractions = np.all(np.diff(quantiles[order], prepend=0, append=1) > 0)
+    are_falling = np.all(np.diff(levels[order], append=0) < 0)
+    return bool(are_fractions and are_falling)
+
+
+def _jaccard_quantiles(rows, quantiles):
+    """Quantiles of the distances of all pairs of sets."""
+    distances = _jaccard(rows, rows)
+    return np.quantile(distances[~np.tri(rows.shape[0], dtype=bool)], quantiles)
+
+
+def _euclidean_quantiles(rows, mean, quantiles):
+    """Quantiles of the distances of all pairs of rows, as differences give them.
+
+    Squares that are differences of products only tell which pairs have these distances.
+    """
+    squares = euclidean_distances(rows - mean, squared=True)
+    # The diagonal holds no pair. No pair has a negative square.
+    np.fill_diagonal(squares, -1)
+    pair_squares = squares[~np.tri(len(rows), dtype=bool)]
+    places = quantiles * (len(pair_squares) - 1)
+    below = np.floor(places).astype(int)
+    above = np.ceil(places).astype(int)
+    pair_squares.partition(np.unique((below, above)))
+    low = _distances_of_squares(pair_squares[below], squares, rows)
+    high = _distances_of_squares(pair_squares[above], squares, rows)
+    return low + (high - low) * (places - below)
+
+
+def _distances_of_squares(values, squares, rows):
+    """The distance of the first pair of rows that has each of some squares."""
+    pairs = [np.argmax(squares == value) for value in values]
+    first, second = np.divmod(pairs, len(rows))
+    return np.sqrt(_squares(rows[first], rows[second]))
+
+
+def _approximate_squares(queries, items):
+    """Squared distances of all pairs of centered rows, and what rounding may change.
+
+    Squares as differences of products lose digits, the more the longer rows are. In single
+    precision, if it holds them, they take half the time.
+
+    Returns
+    -------
+    squares, margin : ndarray of shape (n_query, n_database), dtype float64
+    """
+    query_lengths = np.einsum("ij,ij->i", queries, queries)
+    item_lengths = np.einsum("ij,ij->i", items, items)
+    longest = max(query_lengths.max(initial=0), item_lengths.max(initial=0))
+    dtype = np.float32 if _LEAST_SINGLE < longest < _LARGEST_SINGLE else np.float64
+    queries = queries.astype(dtype, copy=False)
+    items = items.astype(dtype, copy=False)
+    sums = np.add.outer(query_lengths, item_lengths)
+    squares = np.maximum(sums - 2 * np.float64(queries @ items.T), 0)
+    n_features = queries.shape[1]
+    margin = 4 * (n_features + 1) * np.finfo(dtype).eps * sums
+    margin += n_features * np.finfo(dtype).tiny
+    return squares, margin
+
+
+def _warn_of_lost_levels(quantiles, levels, thresholds, *, rounding, n_pairs):
     """Warn of levels that no pair can have, as the next quantile has an equal distance.
 
     Parameters
     ----------
-    quantiles, levels, thresholds : ndarrays of shape (n_quantiles,)
-        What belongs together.
+    quantiles, levels, thresholds : ndarray of shape (n_quantiles,)
+        Each quantile, its level, and the greatest distance that it holds.
 
-    rounded : float
-        By what equal distances differ.
+    rounding : float
+        Equal distances differ by this much at most.
 
     n_pairs : int
-        Of rows that were compared. Quantiles of less than one of them tell nothing.
+        Number of pairs of rows that were compared. A quantile that holds less than one pair
+        says nothing.
     """
     by_quantile = np.argsort(quantiles)
     steps = np.diff(thresholds[by_quantile])
-    is_lost = np.append(False, steps <= rounded)
+    is_lost = np.append(False, steps <= rounding)
     is_lost &= quantiles[by_quantile] * n_pairs >= 1
     if not is_lost.any():
         return
-    lost, kept = by_quantile[is_lost][::-1], by_quantile[~is_lost][::-1]
+    lost = by_quantile[is_lost][::-1]
+    possible = by_quantile[~is_lost][::-1]
     share = quantiles[lost[0]]
     warn_caller(
         f"Levels {levels[lost].tolist()} of ThresholdAffinity cannot occur: among the "
         f"nearest {100 * share:.3g} % of pairs many have one distance, "
         f"{thresholds[lost[0]]:.3g}, as of repeated rows. Drop repeated rows, as "
         "np.unique(rows, axis=0) does, pass larger quantiles, or say that fewer levels are "
-        f"meant: ThresholdAffinity(quantiles={quantiles[kept].tolist()}, "
-        f"levels={levels[kept].tolist()})."
+        f"meant: ThresholdAffinity(quantiles={quantiles[possible].tolist()}, "
+        f"levels={levels[possible].tolist()})."
     )
 
 
-def _jaccard(rows, others):
+def _jaccard(queries, items):
     """One minus shared ones over all ones of each pair; equal fractions, equal floats."""
-    rows, others = (each.astype(np.float32) for each in (rows, others))  # whole numbers
-    shared = safe_sparse_dot(rows, others.T, dense_output=True).astype(np.float64)
-    sizes = [np.asarray(each.sum(axis=1), np.float64).ravel() for each in (rows, others)]
-    either = np.add.outer(*sizes) - shared
-    return 1 - np.divide(shared, either, out=np.ones_like(shared), where=either > 0)
+    # Numbers of ones are whole numbers, which float32 holds.
+    queries = queries.astype(np.float32)
+    items = items.astype(np.float32)
+    n_shared = safe_sparse_dot(queries, items.T, dense_output=True).astype(np.float64)
+    query_sizes = np.asarray(queries.sum(axis=1), np.float64).ravel()
+    item_sizes = np.asarray(items.sum(axis=1), np.float64).ravel()
+    n_either = np.add.outer(query_sizes, item_sizes) - n_shared
+    return 1 - np.divide(n_shared, n_either, out=np.ones_like(n_shared), where=n_either > 0)
 
 
-def _squares(rows, others):
+def _squares(first_rows, second_rows):
     """Squared distances of pairs of rows, from their differences."""
-    differences = np.subtract(rows, others, dtype=np.float64)
+    differences = np.subtract(first_rows, second_rows, dtype=np.float64)
     return np.einsum("ij,ij->i", differences, differences)

@@ -8,7 +8,7 @@ from sklearn.utils import gen_batches
 from .._compat import validated
 from .._types import Affinity, Any, Column
 from ..affinity import resolve_affinity
-from ..affinity._groups import leave_out_groups
+from ..affinity._excluded import leave_out_groups
 from ..codes import pack_codes
 from ..histogram import HammingHistogram
 from ..histogram import hamming_histogram as count_in_memory
@@ -126,9 +126,13 @@ def hamming_histogram(
         lengths = [dask.delayed(len)(block) for block in codes]
         slices = dask.delayed(_consecutive_slices)(lengths, y_database.shape[0])
         targets = [slices[number] for number in range(len(codes))]
-        groups = gathered(groups_query), gathered(groups_database)
-        sides = y_query, y_database
-        affinity, y_query, y_database = leave_out_groups(affinity, sides, groups)
+        affinity, y_query, y_database = leave_out_groups(
+            affinity,
+            y_query,
+            y_database,
+            groups_query=gathered(groups_query),
+            groups_database=gathered(groups_database),
+        )
     # As many queries in a task as have a table that is not too large
     y_items = y_query if y_database is None else y_database
     n_levels = len(affinity.levels_between(y_query, y_items))

@@ -11,7 +11,7 @@ from .._arrays import refuse_unlike_labels
 from .._compat import num_samples
 from ..affinity import JudgmentAffinity, SharedLabelAffinity, fit_affinity, resolve_affinity
 from ..affinity._base import places_of
-from ..affinity._groups import leave_out_groups
+from ..affinity._excluded import leave_out_groups
 from ..features._similar_rows import SimilarRows
 from ._base import check_features, errors_told
 
@@ -208,10 +208,12 @@ class Pairs:
         asked = JudgmentAffinity(unjudged="ignored") if unjudged == "ignored" else affinity
         self._of_pairs = leave_out_groups(
             asked,
-            (y_query, y_item),
-            groups or (None, None),
-            ("groups_query", "groups"),
+            y_query,
+            y_item,
+            groups_query=groups[0] if groups else None,
+            groups_database=groups[1] if groups else None,
             exclude_self=same_rows,
+            names=("groups_query", "groups"),
         )
         self._members = [affinity.memberships(y) for y in (y_query, y_item)]
         self.judgments = None if unjudged is None else y_query

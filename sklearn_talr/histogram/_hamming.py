@@ -1,6 +1,8 @@
 """Counts of queries against codes: by Hamming distance, and by weighted scores."""
 
+from dataclasses import dataclass
 from numbers import Integral
+from typing import NamedTuple
 
 import numpy as np
 from sklearn import config_context, get_config
@@ -10,17 +12,19 @@ from .._arrays import refuse_masked, refuse_unlike_labels
 from .._compat import validated
 from .._threads import map_in_threads, one_thread
 from .._types import Affinity, Any, ArrayLike, Column, Count
-from ..affinity import resolve_affinity
+from ..affinity import BaseAffinity, resolve_affinity
 from ..affinity._base import places_of
-from ..affinity._groups import GroupedAffinity, leave_out_groups
+from ..affinity._excluded import ExcludedPairs, GroupedAffinity, leave_out_groups
 from ..codes._packed import as_packed, code_words, refuse_terms
 from ..codes._scores import columns_of, fixed, tables_of
 from ._histograms import HammingHistogram, RankingHistogram
 
 _QUERIES_PER_BLOCK = 256
-_ITEMS_PER_ORACLE_BLOCK = 8_192  # an oracle returns a table of all pairs
-_CELLS_PER_BLOCK = 2**21  # of queries times items, by weighted scores
+# An oracle returns a table of all pairs of the queries and items of a block.
+_ITEMS_PER_ORACLE_BLOCK = 8_192
 _BYTES_PER_PAIR = 32  # memory of an oracle for the affinity of a pair
+# Weighted scores of a block of queries have at most this many cells, queries times items.
+_CELLS_PER_BLOCK = 2**21
 
 # Merging equal codes costs about as much as counting the database for so many queries, and
 # pays if at most this share of the first rows is left.
@@ -119,11 +123,8 @@ def hamming_histogram(
     refuse_masked(query_codes=query_codes, database_codes=database_codes)
     names = "query_codes", "database_codes"
     refuse_unlike_labels(query_codes, database_codes, names, axis=1)
-    refuse_unlike_labels(query_codes, y_query, ("query_codes", "y_query"))
-    refuse_unlike_labels(query_codes, groups_query, ("query_codes", "groups_query"))
-    refuse_unlike_labels(database_codes, y_database, ("database_codes", "y_database"))
-    names = "database_codes", "groups_database"
-    refuse_unlike_labels(database_codes, groups_database, names)
+    _refuse_other_order(query_codes, y_query, groups_query, side="query")
+    _refuse_other_order(database_codes, y_database, groups_database, side="database")
     refuse_terms(query_codes, "query_codes")
     refuse_terms(database_codes, "database_codes")
     if y_query is None or y_database is None:
@@ -131,114 +132,326 @@ def hamming_histogram(
             "y_query and y_database are needed to know what is relevant. Under a "
             "ThresholdAffinity they are feature rows."
         )
-    # Of few queries, indicators have a form that may mean anything.
+    # Few queries may have indicators of a form that could mean anything, so that the
+    # targets of the database decide what "auto" is.
     affinity, y_database = resolve_affinity(affinity, None, y_database)
     y_query = affinity.check_targets(y_query)
     query_codes = as_packed(query_codes, input_name="query_codes")
     database_codes = as_packed(database_codes, input_name="database_codes")
-    sides = ("query", query_codes, y_query), ("database", database_codes, y_database)
-    for side, codes, y in sides:
-        if len(codes) != y.shape[0]:
-            raise ValueError(
-                f"{side}_codes and y_{side} must have equal length, got {len(codes)} and "
-                f"{y.shape[0]}."
-            )
-    groups = groups_query, groups_database
+    _check_lengths(query_codes, y_query, side="query")
+    _check_lengths(database_codes, y_database, side="database")
     if exclude_self and len(query_codes) != len(database_codes):
         raise ValueError(
             "exclude_self needs query i to be database item i, but there are "
             f"{len(query_codes)} queries and {len(database_codes)} items."
         )
     affinity, y_query, y_database = leave_out_groups(
-        affinity, (y_query, y_database), groups, exclude_self=exclude_self
+        affinity,
+        y_query,
+        y_database,
+        groups_query=groups_query,
+        groups_database=groups_database,
+        exclude_self=exclude_self,
     )
-    levels = affinity.levels_between(y_query, y_database)
-    queries, database = code_words(query_codes, database_codes)
-    n_bits = query_codes.n_bits
+    query_words, item_words = code_words(query_codes, database_codes)
+    counter = PairCounter.from_targets(
+        query_words, item_words, affinity, y_query, y_database, n_bits=query_codes.n_bits
+    )
+    return HammingHistogram(counter.count_all(n_jobs), counter.levels, counter.n_bits)
 
-    # Parts of the database that an oracle is asked about at once: rows of the items, their
-    # targets, and where each group of equal targets starts. Where the affinity can tell
-    # groups they are one part, and equal codes of a group may be there once, with weights;
-    # elsewhere every item is a group of its own.
-    own, samples, items, weights = None, None, database, None
-    if isinstance(affinity, GroupedAffinity):
-        groups = affinity.ungrouped.group_targets(y_database.values)
-        if groups is not None:  # pairs are counted, and those of the own groups taken away
-            own, affinity = (y_query.groups, y_database.groups), affinity.ungrouped
-            samples = y_query.samples
-            y_query, y_database = y_query.values, y_database.values
+
+def _refuse_other_order(codes, y, groups, *, side):
+    """Raise ValueError if codes, targets and groups have row labels in another order."""
+    codes_name = f"{side}_codes"
+    refuse_unlike_labels(codes, y, (codes_name, f"y_{side}"))
+    refuse_unlike_labels(codes, groups, (codes_name, f"groups_{side}"))
+
+
+def _check_lengths(codes, y, *, side):
+    """Raise ValueError unless there is a target for each code."""
+    if len(codes) != y.shape[0]:
+        raise ValueError(
+            f"{side}_codes and y_{side} must have equal length, got {len(codes)} and "
+            f"{y.shape[0]}."
+        )
+
+
+class TargetClasses(NamedTuple):
+    """Classes of items with equal targets, so that a query has one affinity to a class.
+
+    Parameters
+    ----------
+    targets : targets of length n_classes
+        The target of each class.
+
+    of_item : ndarray of shape (n_items,) of int
+        The class of each item.
+    """
+
+    targets: Any
+    of_item: np.ndarray
+
+    @classmethod
+    def from_targets(cls, affinity, y_database):
+        """The classes of a database, or None if the affinity cannot tell them cheaply."""
+        classes = affinity.group_targets(y_database)
+        return None if classes is None else cls(*classes)
+
+
+class ExcludedRuns(NamedTuple):
+    """Items that do not count for some queries, in runs of one class.
+
+    They are counted like all others, and then taken away.
+
+    Parameters
+    ----------
+    words : ndarray of shape (n_items, n_words), unsigned
+        Code words of the items, run after run.
+
+    starts : ndarray of shape (n_runs + 1,) of int64
+        Run r are the items from ``starts[r]`` up to ``starts[r + 1]``.
+
+    classes : ndarray of shape (n_runs,) of int
+        The class of the items of each run.
+
+    first, end : ndarray of shape (n_queries,) of int
+        The first run that does not count for each query, and the first after these.
+    """
+
+    words: np.ndarray
+    starts: np.ndarray
+    classes: np.ndarray
+    first: np.ndarray
+    end: np.ndarray
+
+    @classmethod
+    def from_groups(cls, words, item_classes, excluded):
+        """The items of each query's own group: a run for each group and class."""
+        order = np.lexsort((item_classes, excluded.groups_database))
+        classes = item_classes[order]
+        groups = excluded.groups_database[order]
+        changes = (classes[1:] != classes[:-1]) | (groups[1:] != groups[:-1])
+        # The last entry is the end of the last run. Without items there is no run.
+        starts = np.flatnonzero(np.r_[True, changes, True][: len(order) + 1])
+        run_groups = groups[starts[:-1]]
+        return cls(
+            words=words[order],
+            starts=starts,
+            classes=classes[starts[:-1]],
+            first=np.searchsorted(run_groups, excluded.groups_query, side="left"),
+            end=np.searchsorted(run_groups, excluded.groups_query, side="right"),
+        )
+
+    @classmethod
+    def from_samples(cls, words, item_classes, excluded):
+        """The item that each query is, a run of its own, unless its group holds it."""
+        samples = excluded.samples_query
+        in_other_group = excluded.groups_query != excluded.groups_database[samples]
+        return cls(
+            words=words,
+            starts=np.arange(len(words) + 1),
+            classes=item_classes,
+            first=samples,
+            end=samples + in_other_group,
+        )
+
+
+class DatabaseBlock(NamedTuple):
+    """Items of a database whose affinities are evaluated at once, class by class.
+
+    Parameters
+    ----------
+    words : ndarray of shape (n_items, n_words), unsigned
+        Code words of the items, class after class.
+
+    targets : targets of length n_classes
+        The target of each class.
+
+    class_starts : ndarray of shape (n_classes + 1,) of int64
+        Class c are the items from ``class_starts[c]`` up to ``class_starts[c + 1]``.
+
+    weights : ndarray of shape (n_items,) of int64, default=None
+        How often each item counts. None means once.
+
+    excluded : tuple of ExcludedRuns, default=()
+        Items that are counted, but must not be.
+    """
+
+    words: np.ndarray
+    targets: Any
+    class_starts: np.ndarray
+    weights: np.ndarray | None = None
+    excluded: tuple[ExcludedRuns, ...] = ()
+
+
+def item_blocks(words, y_database):
+    """Cut a database into blocks, in which every item is a class of its own."""
+    blocks = []
+    for rows in gen_batches(len(words), _ITEMS_PER_ORACLE_BLOCK):
+        class_starts = np.arange(rows.stop - rows.start + 1)
+        blocks.append(DatabaseBlock(words[rows], y_database[rows], class_starts))
+    return blocks
+
+
+def class_block(words, classes, *, merge, excluded=None):
+    """Sort a whole database by class, as one block.
+
+    Parameters
+    ----------
+    words : ndarray of shape (n_items, n_words), unsigned
+        Code words of the items.
+
+    classes : TargetClasses
+        The classes of the items.
+
+    merge : bool
+        Whether equal codes of a class become one item with a weight.
+
+    excluded : ExcludedPairs, default=None
+        Pairs that do not count. None: all count.
+    """
+    weights = None
+    if merge:
+        sorted_words, sorted_classes, weights = _distinct_codes(words, classes.of_item)
     else:
-        groups = affinity.group_targets(y_database)
-    if groups is None:
-        targets = y_database
-        starts = np.arange(_ITEMS_PER_ORACLE_BLOCK + 1)
-        blocks = gen_batches(len(database), _ITEMS_PER_ORACLE_BLOCK)
-        parts = [(b, b, starts[: b.stop - b.start + 1]) for b in blocks]
-    else:
-        targets, group = groups
-        merge, some = len(queries) >= _QUERIES_TO_MERGE, slice(_FIRST_ROWS)
-        if merge:  # the first rows tell whether a database repeats itself
-            distinct, *_ = _merged(database[some], group[some])
-            merge = len(distinct) < _MOST_DISTINCT * len(database[some])
-        if merge:
-            items, sorted_group, weights = _merged(database, group)
+        order = np.argsort(classes.of_item, kind="stable")
+        sorted_words = words[order]
+        sorted_classes = classes.of_item[order]
+    runs = []
+    if excluded is not None:
+        runs.append(ExcludedRuns.from_groups(words, classes.of_item, excluded))
+        if excluded.samples_query is not None:
+            runs.append(ExcludedRuns.from_samples(words, classes.of_item, excluded))
+    n_classes = classes.targets.shape[0]
+    return DatabaseBlock(
+        words=sorted_words,
+        targets=classes.targets,
+        class_starts=np.searchsorted(sorted_classes, np.arange(n_classes + 1)),
+        weights=weights,
+        excluded=tuple(runs),
+    )
+
+
+def pays_to_merge(n_queries, words, item_classes):
+    """Whether so many codes of a class are equal that one should stand for all.
+
+    The first rows show whether a database repeats itself.
+    """
+    if n_queries < _QUERIES_TO_MERGE:
+        return False
+    first_words = words[:_FIRST_ROWS]
+    distinct_words, _, _ = _distinct_codes(first_words, item_classes[:_FIRST_ROWS])
+    return len(distinct_words) < _MOST_DISTINCT * len(first_words)
+
+
+def _distinct_codes(words, item_classes):
+    """The distinct codes of each class, their classes, and how often each is there."""
+    order = np.lexsort((*words.T, item_classes))
+    words = words[order]
+    item_classes = item_classes[order]
+    is_new = np.any(words[1:] != words[:-1], axis=1)
+    is_new |= item_classes[1:] != item_classes[:-1]
+    starts = np.r_[0, 1 + np.flatnonzero(is_new)]
+    return words[starts], item_classes[starts], np.diff(starts, append=len(words))
+
+
+@dataclass(frozen=True, eq=False)
+class PairCounter:
+    """Counts the pairs of queries and items by affinity level and Hamming distance.
+
+    Parameters
+    ----------
+    query_words : ndarray of shape (n_queries, n_words), unsigned
+        Code words of the queries.
+
+    y_query : targets of length n_queries
+        Targets of the queries, which the affinity takes.
+
+    affinity : BaseAffinity
+        Who is similar to whom.
+
+    levels : ndarray of shape (n_levels,)
+        Values that the affinity can take, sorted.
+
+    blocks : list of DatabaseBlock
+        The items.
+
+    n_bits : int
+        Length of the codes.
+    """
+
+    query_words: np.ndarray
+    y_query: Any
+    affinity: BaseAffinity
+    levels: np.ndarray
+    blocks: list[DatabaseBlock]
+    n_bits: int
+
+    @classmethod
+    def from_targets(
+        cls, query_words, item_words, affinity, y_query, y_database, *, n_bits
+    ):
+        """Sort the items into classes if the affinity can tell them cheaply.
+
+        Pairs that do not count are then counted with all others, and taken away. Otherwise
+        the affinity is asked about every pair.
+        """
+        levels = affinity.levels_between(y_query, y_database)
+        excluded = None
+        if isinstance(affinity, GroupedAffinity):
+            classes = TargetClasses.from_targets(affinity.ungrouped, y_database.values)
+            if classes is not None:
+                excluded = ExcludedPairs.between(y_query, y_database)
+                affinity = affinity.ungrouped
+                y_query = y_query.values
         else:
-            order = np.argsort(group, kind="stable")
-            items, sorted_group = database[order], group[order]
-        starts = np.searchsorted(sorted_group, np.arange(targets.shape[0] + 1))
-        parts = [(slice(None), slice(None), starts)]
-    if own is not None:
-        order = np.lexsort((group, own[1]))
-        own_items, own_group, own_label = database[order], group[order], own[1][order]
-        changes = (own_group[1:] != own_group[:-1]) | (own_label[1:] != own_label[:-1])
-        runs = np.flatnonzero(np.r_[True, changes, True][: len(order) + 1])
-        own_group, own_label = own_group[runs[:-1]], own_label[runs[:-1]]
-        firsts, lasts = (np.searchsorted(own_label, own[0], s) for s in ("left", "right"))
-    if samples is not None:  # each a run of its own, unless it is in its own group
-        after = samples + (own[0] != own[1])
-        single = np.arange(len(database) + 1)
+            classes = TargetClasses.from_targets(affinity, y_database)
+        if classes is None:
+            blocks = item_blocks(item_words, y_database)
+        else:
+            merge = pays_to_merge(len(query_words), item_words, classes.of_item)
+            block = class_block(item_words, classes, merge=merge, excluded=excluded)
+            blocks = [block]
+        return cls(query_words, y_query, affinity, levels, blocks, n_bits)
 
-    def count(rows):
-        """Counts of some of the queries."""
-        from .._loops._counts import ItemRuns, count_levels, take_away_runs
-
-        counts = np.zeros((rows.stop - rows.start, len(levels), n_bits + 1), dtype=np.int64)
-        for part, of_part, starts in parts:
-            with config_context(assume_finite=True):
-                level = places_of(affinity, y_query[rows], targets[of_part], levels)
-            level = level.astype(np.int16 if len(levels) < 2**15 else np.int32)
-            weight = None if weights is None else weights[part]
-            count_levels(queries[rows], items[part], starts, level, weight, counts)
-        if own is not None:
-            own_runs = ItemRuns(own_items, runs, own_group)
-            take_away_runs(
-                queries[rows], level, own_runs, firsts[rows], lasts[rows], counts
-            )
-        if samples is not None:
-            single_runs = ItemRuns(database, single, group)
-            take_away_runs(
-                queries[rows], level, single_runs, samples[rows], after[rows], counts
-            )
+    def count_all(self, n_jobs):
+        """Counts of all queries, shape (n_queries, n_levels, n_bits + 1), in threads."""
+        # A block has so many queries that the tables of an oracle fit into working memory.
+        budget = get_config()["working_memory"] * 2**20
+        n_rows = int(budget / (_BYTES_PER_PAIR * _ITEMS_PER_ORACLE_BLOCK))
+        n_rows = max(1, min(_QUERIES_PER_BLOCK, n_rows))
+        n_queries = len(self.query_words)
+        counts = np.empty((n_queries, len(self.levels), self.n_bits + 1), dtype=np.int64)
+        row_blocks = list(gen_batches(n_queries, n_rows))
+        with one_thread():
+            counted = map_in_threads(self.count, row_blocks, n_jobs)
+            for rows, row_counts in zip(row_blocks, counted):
+                counts[rows] = row_counts
         return counts
 
-    counts = np.empty((len(queries), len(levels), n_bits + 1), dtype=np.int64)
-    # So many queries that what an oracle makes of a block fits into working memory
-    budget = get_config()["working_memory"] * 2**20
-    most = int(budget / (_BYTES_PER_PAIR * _ITEMS_PER_ORACLE_BLOCK))
-    blocks = list(gen_batches(len(queries), max(1, min(_QUERIES_PER_BLOCK, most))))
-    with one_thread():
-        for rows, block in zip(blocks, map_in_threads(count, blocks, n_jobs)):
-            counts[rows] = block
-    return HammingHistogram(counts, levels, n_bits)
+    def count(self, rows):
+        """Counts of a slice of the queries, shape (n_rows, n_levels, n_bits + 1)."""
+        from .._loops._counts import ItemRuns, count_levels, take_away_runs
 
+        queries = self.query_words[rows]
+        counts = np.zeros((len(queries), len(self.levels), self.n_bits + 1), dtype=np.int64)
+        for block in self.blocks:
+            level_index = self._level_index(rows, block)
+            count_levels(
+                queries, block.words, block.class_starts, level_index, block.weights, counts
+            )
+            for runs in block.excluded:
+                items = ItemRuns(runs.words, runs.starts, runs.classes)
+                take_away_runs(
+                    queries, level_index, items, runs.first[rows], runs.end[rows], counts
+                )
+        return counts
 
-def _merged(words, group):
-    """The distinct codes of each group, their groups, and how often each is there."""
-    order = np.lexsort((*words.T, group))
-    words, group = words[order], group[order]
-    starts = np.any(words[1:] != words[:-1], axis=1) | (group[1:] != group[:-1])
-    starts = np.r_[0, 1 + np.flatnonzero(starts)]
-    return words[starts], group[starts], np.diff(starts, append=len(words))
+    def _level_index(self, rows, block):
+        """Place of the level of each query and class, shape (n_rows, n_classes)."""
+        with config_context(assume_finite=True):
+            index = places_of(self.affinity, self.y_query[rows], block.targets, self.levels)
+        return index.astype(np.int16 if len(self.levels) < 2**15 else np.int32)
 
 
 def weighted_histograms(weights, packed, affinity, y_query, y_database, *, n_jobs=None):
@@ -270,26 +483,75 @@ def weighted_histograms(weights, packed, affinity, y_query, y_database, *, n_job
     histogram : RankingHistogram
         Histogram of the next block of queries.
     """
-    from .._loops._search import write_scores
-
+    levels = None
     if affinity is not None:
         levels = affinity.levels_between(y_query, y_database)
-    n_items, columns = len(packed), columns_of(packed.data)
-    pairs = fixed(packed._terms.pairs(n_items))
+    ranker = WeightedRanker(
+        weights=weights,
+        columns=columns_of(packed.data),
+        pairs=fixed(packed._terms.pairs(len(packed))),
+        n_bits=packed.n_bits,
+        affinity=affinity,
+        y_query=y_query,
+        y_database=y_database,
+        levels=levels,
+    )
+    n_rows = max(1, _CELLS_PER_BLOCK // len(packed))
+    yield from map_in_threads(ranker.rank, gen_batches(len(weights), n_rows), n_jobs)
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedRanker:
+    """Ranks a database by weighted scores, some queries at a time.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_queries, n_weights), dtype float32
+        Weights of the queries.
+
+    columns, pairs : ndarray
+        The codes and terms of the items, as the loop of scores takes them.
+
+    n_bits : int
+        Length of the codes.
+
+    affinity, y_query, y_database
+        As for `weighted_histograms`.
+
+    levels : ndarray of shape (n_levels,) or None
+        Values that the affinity can take, sorted. None without an affinity.
+    """
+
+    weights: np.ndarray
+    columns: np.ndarray
+    pairs: np.ndarray
+    n_bits: int
+    affinity: BaseAffinity | None
+    y_query: Any
+    y_database: Any
+    levels: np.ndarray | None
 
     @one_thread()
-    def rank(rows):
-        # In float64, as a search compares, so that both find the same ties.
-        tables = tables_of(weights[rows].astype(np.float64), packed.n_bits)
-        scores = np.empty((len(tables), n_items))
-        write_scores(fixed(tables), columns, pairs, scores)
-        scores = np.maximum(scores, np.finfo(np.float64).min)  # of items without direction
-        true = y_query[rows]
-        if affinity is not None:
-            index = places_of(affinity, true, y_database, levels)
-            true, left_out = levels[index], index < 0
-            scores[left_out], true[left_out] = -np.inf, 0  # cells that hold no item
-        return RankingHistogram.from_scores(true, scores)
+    def rank(self, rows):
+        """The histogram of a slice of the queries."""
+        scores = self._scores(rows)
+        if self.affinity is None:
+            return RankingHistogram.from_scores(self.y_query[rows], scores)
+        targets = self.y_query[rows]
+        index = places_of(self.affinity, targets, self.y_database, self.levels)
+        grades = self.levels[index]
+        # Cells whose score is -inf hold no item.
+        scores[index < 0] = -np.inf
+        grades[index < 0] = 0
+        return RankingHistogram.from_scores(grades, scores)
 
-    blocks = gen_batches(len(weights), max(1, _CELLS_PER_BLOCK // n_items))
-    yield from map_in_threads(rank, blocks, n_jobs)
+    def _scores(self, rows):
+        """Scores of all items, shape (n_rows, n_items), ties as a search finds them."""
+        from .._loops._search import write_scores
+
+        # A search compares in float64, too.
+        tables = tables_of(self.weights[rows].astype(np.float64), self.n_bits)
+        scores = np.empty((len(tables), self.columns.shape[-1]))
+        write_scores(fixed(tables), self.columns, self.pairs, scores)
+        # Items without a direction score -inf, which must not mean that there is no item.
+        return np.maximum(scores, np.finfo(np.float64).min)

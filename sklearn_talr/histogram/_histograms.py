@@ -13,7 +13,8 @@ from ..codes._packed import as_packed, code_words
 from ._rankings import check_affinities, check_rankings, fits_int64, sort_rows
 
 _CELLS_PER_BLOCK = 2**16  # scores that are sorted at a time
-_MOST_ITEMS = 3_000_000_000  # of a query: the square of this number fits int64
+# A query has at most this many items, so that the product of two counts fits int64.
+_MOST_ITEMS = 3_000_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,9 +22,9 @@ class RankingHistogram:
     """How many database items each query finds in each tie, by affinity level.
 
     Items that a ranking cannot tell apart are tied. A column is a tie, and columns are in
-    ranking order, best first. This is all that a ranking metric needs to know. Where
-    columns are Hamming distances, use :class:`HammingHistogram`: metrics of hash lookup
-    need it, and only such tables add up.
+    ranking order, best first. This is all that a ranking metric needs to know. If columns
+    are Hamming distances, use :class:`HammingHistogram`: metrics of hash lookup need it,
+    and only such tables add up.
 
     Parameters
     ----------
@@ -40,7 +41,7 @@ class RankingHistogram:
         The parameters as arrays.
 
     n_items, n_relevant : ndarray of shape (n_queries,) of int
-        Number of ranked items of each query, and of those of affinity above 0.
+        Number of ranked items of each query, and how many have an affinity above 0.
 
     Raises
     ------
@@ -70,7 +71,8 @@ class RankingHistogram:
 
     def __post_init__(self) -> None:
         refuse_masked(counts=self.counts, levels=self.levels)
-        counts, levels = np.asarray(self.counts), np.asarray(self.levels)
+        counts = np.asarray(self.counts)
+        levels = np.asarray(self.levels)
         is_vector = levels.ndim == 1 and levels.size and levels.dtype.kind in "biuf"
         is_whole = is_vector and fits_int64(levels) and not np.any(levels % 1)
         if not is_whole or levels[0] != 0 or np.any(levels[1:] <= levels[:-1]):
@@ -166,20 +168,19 @@ class RankingHistogram:
         """
         rankings = check_rankings(y_true, y_score, groups)
         levels = np.union1d([0], rankings.affinity)
-        numbers = np.arange(len(rankings))
-        items = []
+        query_numbers = np.arange(len(rankings))
+        blocks = []
         for queries, affinity, score in rankings.blocks(_CELLS_PER_BLOCK):
             order, begins, n_items = sort_rows(score)
             is_item = np.arange(score.shape[1]) < n_items[:, None]
+            ranked_affinity = np.take_along_axis(affinity, order, axis=1)
+            query = np.repeat(query_numbers[queries], n_items)
+            level = np.searchsorted(levels, ranked_affinity[is_item])
             tie = np.cumsum(begins, axis=1) - 1
-            affinity = np.take_along_axis(affinity, order, axis=1)[is_item]
-            query = np.repeat(numbers[queries], n_items)
-            items.append((query, np.searchsorted(levels, affinity), tie[is_item]))
-        query, level, tie = np.concatenate(items, axis=1)
+            blocks.append((query, level, tie[is_item]))
+        query, level, tie = np.concatenate(blocks, axis=1)
         shape = len(rankings), len(levels), 1 + int(tie.max(initial=0))
-        cells = np.ravel_multi_index((query, level, tie), shape)
-        counts = np.bincount(cells, minlength=np.prod(shape))
-        return RankingHistogram(counts.reshape(shape), levels)
+        return RankingHistogram(_count_cells((query, level, tie), shape), levels)
 
     @property
     def n_items(self) -> NDArray[np.int64]:
@@ -220,7 +221,7 @@ class HammingHistogram(RankingHistogram):
         The parameters as arrays.
 
     n_items, n_relevant : ndarray of shape (n_queries,) of int
-        Number of database items of each query, and of those of affinity above 0.
+        Number of database items of each query, and how many have an affinity above 0.
 
     Raises
     ------
@@ -255,7 +256,8 @@ class HammingHistogram(RankingHistogram):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        n_bits, n_columns = self.n_bits, self.counts.shape[2]
+        n_bits = self.n_bits
+        n_columns = self.counts.shape[2]
         if not isinstance(n_bits, Integral) or isinstance(n_bits, bool) or n_bits < 1:
             raise ValueError(f"n_bits must be a positive integer, got {n_bits!r}.")
         if n_columns != n_bits + 1:
@@ -276,8 +278,8 @@ class HammingHistogram(RankingHistogram):
         """Tabulate labeled pairs of codes, row by row, as one query that has them all.
 
         This is the table for :func:`~sklearn_talr.metrics.pair_precision` and
-        :func:`~sklearn_talr.metrics.radius_at_precision` where pairs were labeled one by
-        one, as by someone who looked at two rows and said whether they are duplicates.
+        :func:`~sklearn_talr.metrics.radius_at_precision` if pairs were labeled one by one,
+        for example by someone who saw two rows and said whether they are duplicates.
 
         Parameters
         ----------
@@ -325,12 +327,12 @@ class HammingHistogram(RankingHistogram):
             )
         differing = np.bitwise_xor(*code_words(first_codes, second_codes))
         distance = np.bitwise_count(differing).sum(axis=1, dtype=np.intp)
-        counts = affinity >= 0
-        levels, level = np.unique(np.append(0, affinity[counts]), return_inverse=True)
+        is_counted = affinity >= 0
+        levels = np.union1d([0], affinity[is_counted])
+        level = np.searchsorted(levels, affinity[is_counted])
         shape = len(levels), first_codes.n_bits + 1
-        cells = np.ravel_multi_index((level[1:], distance[counts]), shape)
-        counts = np.bincount(cells, minlength=np.prod(shape)).reshape(1, *shape)
-        return HammingHistogram(counts, levels, first_codes.n_bits)
+        counts = _count_cells((level, distance[is_counted]), shape)
+        return HammingHistogram(counts[None], levels, first_codes.n_bits)
 
     def __add__(self, other: Self) -> Self:
         if not isinstance(other, HammingHistogram):
@@ -349,9 +351,16 @@ class HammingHistogram(RankingHistogram):
         return HammingHistogram(counts, levels, self.n_bits)
 
     def __radd__(self, other: Any) -> Self:
-        if isinstance(other, int) and other == 0:  # from which sum() starts
+        # The built-in sum() starts from 0.
+        if isinstance(other, int) and other == 0:
             return self
         return super().__add__(other)
+
+
+def _count_cells(indices, shape):
+    """How often each cell of a table of this shape stands among index arrays."""
+    cells = np.ravel_multi_index(indices, shape)
+    return np.bincount(cells, minlength=np.prod(shape)).reshape(shape)
 
 
 def check_hamming(histogram, caller):

@@ -31,8 +31,10 @@ class Rankings:
     """
 
     def __init__(self, affinity, score, first=None, size=None):
-        self.affinity, self.score = affinity, score
-        self._first, self._size = first, size
+        self.affinity = affinity
+        self.score = score
+        self._first = first
+        self._size = size
 
     def __len__(self):
         return len(self.affinity if self._size is None else self._size)
@@ -81,7 +83,7 @@ def padded_rows(first, size, n_cells, more_cells=0):
         Greatest number of cells of a table, unless it has a single row.
 
     more_cells : int, default=0
-        Cells that a row takes beyond those of its items.
+        Cells that a row takes beyond one for each of its items.
 
     Yields
     ------
@@ -127,7 +129,8 @@ def sort_rows(score):
     n_items : ndarray of shape (n_rows,) of int
         Number of items of each row. Cells that hold no item are ranked last.
     """
-    falling = -score if score.dtype.kind == "f" else ~score  # integers without overflow
+    # The complement of an integer never overflows, as the negative of the least one does.
+    falling = -score if score.dtype.kind == "f" else ~score
     order = np.argsort(falling, axis=1)
     ranked = np.take_along_axis(falling, order, axis=1)
     begins = np.ones(score.shape, dtype=bool)
@@ -144,21 +147,34 @@ def check_rankings(y_true, y_score, groups=None, *, real_grades=False):
     refuse_unlike_labels(y_true, y_score, ("y_true", "y_score"))
     refuse_unlike_labels(y_true, y_score, ("y_true", "y_score"), axis=1)
     refuse_unlike_labels(y_true, groups, ("y_true", "groups"))
-    names = "y_true", "y_score", "groups"
-    y_true, y_score, groups = map(as_numpy, (y_true, y_score, groups), names)
-    if groups is not None:
-        y_true, left_out = _without_unknown(y_true, 1)
-        score = _check_ranking_scores(_filled(y_score, left_out), 1)
-        groups = check_groups(groups, len(y_true))
-        check_consistent_length(y_true, score, groups)
-        affinity = _check_affinities(y_true, real_grades)
-        floats = np.where(left_out, _PADDING, _as_floats(score))
-        order, first, size = _by_group(groups)
-        return Rankings(affinity[order], floats[order], first, size)
-    y_true, left_out = _without_unknown(y_true, 2)
-    given = np.asarray(_filled(y_score, left_out))
-    padding = np.isneginf(given) if given.dtype.kind == "f" else np.False_
-    score = _check_ranking_scores(_filled(given if left_out.any() else y_score, padding), 2)
+    y_true = as_numpy(y_true, "y_true")
+    y_score = as_numpy(y_score, "y_score")
+    if groups is None:
+        return _check_tables(y_true, y_score, real_grades)
+    return _check_flat(y_true, y_score, as_numpy(groups, "groups"), real_grades)
+
+
+def _check_flat(y_true, y_score, groups, real_grades):
+    """Check flat arrays, with the group of each item, and sort the items by group."""
+    y_true, is_unknown = _without_unknown(y_true, n_dims=1)
+    score = _check_ranking_scores(_filled(y_score, is_unknown), n_dims=1)
+    groups = check_groups(groups, len(y_true))
+    check_consistent_length(y_true, score, groups)
+    affinity = _check_affinities(y_true, real_grades)
+    score = np.where(is_unknown, _PADDING, _as_floats(score))
+    order, first, size = _by_group(groups)
+    return Rankings(affinity[order], score[order], first, size)
+
+
+def _check_tables(y_true, y_score, real_grades):
+    """Check two tables with a row for each query."""
+    y_true, is_unknown = _without_unknown(y_true, n_dims=2)
+    known_score = np.asarray(_filled(y_score, is_unknown))
+    is_padding = np.False_
+    if known_score.dtype.kind == "f":
+        is_padding = np.isneginf(known_score)
+    score = known_score if is_unknown.any() else y_score
+    score = _check_ranking_scores(_filled(score, is_padding), n_dims=2)
     if y_true.shape != score.shape:
         raise ValueError(
             "y_true and y_score must have the same shape (n_queries, n_database), got "
@@ -170,17 +186,18 @@ def check_rankings(y_true, y_score, groups=None, *, real_grades=False):
             "leaves nothing to rank. If these are the items of one query, pass y_true.T "
             "and y_score.T."
         )
-    if padding.any():
-        hidden = y_true[padding]
-        if np.any(hidden > 0):
+    if is_padding.any():
+        largest = y_true[is_padding].max()
+        if largest > 0:
             raise ValueError(
-                f"y_score is -inf for an item of affinity {hidden.max()}, but -inf marks "
+                f"y_score is -inf for an item of affinity {largest}, but -inf marks "
                 "cells that hold no item. Give items that come last the lowest finite "
                 "score."
             )
-        score, y_true = np.where(padding, _PADDING, score), np.where(padding, 0, y_true)
-    if left_out.any():
-        score = np.where(left_out, _PADDING, _as_floats(score))
+        score = np.where(is_padding, _PADDING, score)
+        y_true = np.where(is_padding, 0, y_true)
+    if is_unknown.any():
+        score = np.where(is_unknown, _PADDING, _as_floats(score))
     return Rankings(_check_affinities(y_true, real_grades), score)
 
 
@@ -191,28 +208,32 @@ def check_affinities(y_true):
         raise ValueError(
             f"y_true must be 1-D, an affinity for each pair, got shape {np.shape(y_true)}."
         )
-    y_true, left_out = _without_unknown(y_true, 1)
-    return np.where(left_out, -1, _check_affinities(y_true, real_grades=False))
+    y_true, is_unknown = _without_unknown(y_true, n_dims=1)
+    return np.where(is_unknown, -1, _check_affinities(y_true, real_grades=False))
 
 
-def _without_unknown(y_true, n_dims):
+def _without_unknown(y_true, *, n_dims):
     """Affinities with 0 in place of NaN, and where that is."""
     y_true = _check_array(y_true, "y_true", n_dims, ensure_all_finite="allow-nan")
-    left_out = np.isnan(y_true) if y_true.dtype.kind == "f" else np.False_
-    return np.where(left_out, 0, y_true) if left_out.any() else y_true, left_out
+    if y_true.dtype.kind != "f":
+        return y_true, np.False_
+    is_unknown = np.isnan(y_true)
+    if is_unknown.any():
+        y_true = np.where(is_unknown, 0, y_true)
+    return y_true, is_unknown
 
 
-def _filled(y_score, padding):
-    """Scores of which those of cells that hold no item are 0, as they mean nothing."""
-    if not padding.any() or np.shape(y_score) != padding.shape:
+def _filled(y_score, is_padding):
+    """Scores with 0 in cells that hold no item, whose score means nothing."""
+    if not is_padding.any() or np.shape(y_score) != is_padding.shape:
         return y_score
     filled = np.array(y_score)
-    filled[padding] = 0
+    filled[is_padding] = 0
     return filled
 
 
 def _as_floats(score):
-    """Floats of the same order, of which the score of padding is below all."""
+    """Floats of the same order, which leave the least float to cells without an item."""
     floats = score.astype(np.float64, copy=False)
     is_wide = score.dtype.kind != "f" and score.dtype.itemsize == 8
     if is_wide and np.any(np.abs(floats) >= 2**53):
@@ -235,6 +256,7 @@ def _by_group(groups):
 
 
 def _check_affinities(y_true, real_grades):
+    """Return affinities as int64, or float64 if real grades may be, or raise ValueError."""
     if y_true.dtype.kind not in "biuf":
         raise ValueError(f"{_AFFINITIES}, got {y_true.dtype}.")
     if np.any(y_true < 0):
@@ -256,28 +278,27 @@ def _check_affinities(y_true, real_grades):
     )
 
 
-def _check_ranking_scores(y_score, n_dims):
+def _check_ranking_scores(y_score, *, n_dims):
     """Return scores in a type that keeps their order, or raise ValueError.
 
     Integers remain integers, since float64 would tie some beyond 2**53.
     """
     scores = _check_array(y_score, "y_score", n_dims)
-    given = np.asarray(y_score) if hasattr(y_score, "__array__") else scores
-    if given.dtype.kind in "biuf":
+    unconverted = np.asarray(y_score) if hasattr(y_score, "__array__") else scores
+    if unconverted.dtype.kind in "biuf":
         return scores
-    if given.dtype.kind in "mM":
-        if has_missing(given):
+    if unconverted.dtype.kind in "mM":
+        if has_missing(unconverted):
             raise ValueError("y_score contains NaT. Leave these items out.")
-        return given.astype(np.int64)
-    scores = _check_array(y_score, "y_score", n_dims, np.float64)
-    if given.dtype.kind == "O" and any(
-        isinstance(score, Integral) and score != int(stored)
-        for score, stored in zip(given.flat, scores.flat)
-    ):
-        raise ValueError(
-            "y_score holds Python integers that float64 cannot tell apart. Pass an array "
-            "of integers that NumPy can store, or ranks: higher is better."
-        )
+        return unconverted.astype(np.int64)
+    scores = _check_array(y_score, "y_score", n_dims, dtype=np.float64)
+    if unconverted.dtype.kind == "O":
+        for score, stored in zip(unconverted.flat, scores.flat):
+            if isinstance(score, Integral) and score != int(stored):
+                raise ValueError(
+                    "y_score holds Python integers that float64 cannot tell apart. Pass an "
+                    "array of integers that NumPy can store, or ranks: higher is better."
+                )
     return scores
 
 
@@ -289,9 +310,16 @@ def fits_int64(numbers):
     return not np.any(numbers >= limit)
 
 
-def _check_array(values, name, n_dims, dtype=None, **options):
-    how = {"dtype": dtype, "ensure_2d": False, "allow_nd": True, "input_name": name}
-    values = check_array(values, **how, **options)
+def _check_array(values, name, n_dims, *, dtype=None, ensure_all_finite=True):
+    """Return values as an array of so many dimensions, or raise ValueError."""
+    values = check_array(
+        values,
+        dtype=dtype,
+        ensure_2d=False,
+        allow_nd=True,
+        ensure_all_finite=ensure_all_finite,
+        input_name=name,
+    )
     if values.ndim == n_dims:
         return values
     if n_dims == 1:

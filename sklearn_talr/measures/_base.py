@@ -22,17 +22,45 @@ from ._ties import Ties
 MEASURES = {}  # classes of measures by name; each enters itself when it is defined
 
 _ALIASES = {"map": "AP", "mrr": "RR", "precision": "P", "recall": "R"}
-# Others of ir_measures, by the beginnings of their names
-_WITHOUT_FORMULA = ("Accuracy", "alpha_", "AP_IA", "BP", "Compat", "ERR_IA")
-_WITHOUT_FORMULA += ("infAP", "INS", "IPrec", "MAP_IA", "NERR", "nERR", "NRBP", "nNRBP")
-_WITHOUT_FORMULA += ("P_IA", "SDCG", "StRecall")
-_SPELLED = {"average_precision": "AP", "map_cut": "AP", "ndcg_cut": "nDCG"}
-_SPELLED |= {"roc_auc": "AUC", "rocauc": "AUC", "enrichment_factor": "EF"}
-_SPELLED |= {"recip_rank": "RR", "reciprocal_rank": "RR"}
-_SPELLED |= dict.fromkeys(["hit", "hits", "hit_rate"], "Success")
-_OTHERWISE = re.compile(r"(f1|[a-z_]+?)(?:(?:_at_|[ @._-])?([0-9]+))?")
-_OF_SETS = {"NumQ", "NumRel", "NumRelRet", "NumRet", "SetAP", "SetF", "SetP", "SetR"}
-_TEXT = re.compile(
+# Beginnings of the names of other measures of ir_measures, whose mean over orders of ties
+# has no exact formula here.
+_PREFIXES_WITHOUT_FORMULA = (
+    "Accuracy",
+    "alpha_",
+    "AP_IA",
+    "BP",
+    "Compat",
+    "ERR_IA",
+    "infAP",
+    "INS",
+    "IPrec",
+    "MAP_IA",
+    "NERR",
+    "nERR",
+    "NRBP",
+    "nNRBP",
+    "P_IA",
+    "SDCG",
+    "StRecall",
+)
+# Names of other libraries, which are not understood, but tell what is meant.
+_NAMES_ELSEWHERE = {
+    "average_precision": "AP",
+    "map_cut": "AP",
+    "ndcg_cut": "nDCG",
+    "roc_auc": "AUC",
+    "rocauc": "AUC",
+    "enrichment_factor": "EF",
+    "recip_rank": "RR",
+    "reciprocal_rank": "RR",
+    "hit": "Success",
+    "hits": "Success",
+    "hit_rate": "Success",
+}
+# A name of another library, and its cutoff: "ndcg_cut_10", "recall@5", "f1 at 3".
+_NAME_ELSEWHERE = re.compile(r"(f1|[a-z_]+?)(?:(?:_at_|[ @._-])?([0-9]+))?")
+_SET_MEASURES = {"NumQ", "NumRel", "NumRelRet", "NumRet", "SetAP", "SetF", "SetP", "SetR"}
+_MEASURE = re.compile(
     r"^\s*(?P<name>\w+)\s*(\((?P<params>.*)\))?\s*(@\s*(?P<cutoff>[\w.]+%?))?\s*$"
 )
 _CUTOFF = re.compile(r"[0-9]{1,19}")
@@ -43,10 +71,10 @@ _SHARE = re.compile(r"(?=.*[1-9])([0-9]{1,2}(\.[0-9]{1,9})?|100)%")
 class Measure(ABC):
     """A tie-aware measure of rankings, as a value.
 
-    A measure is called by its name and has parameters and a cutoff, all of which are given
-    as in ir_measures: ``AP``, ``nDCG @ 10``, ``AP(denominator="min") @ 10``. Measures of
-    the same name, parameters and cutoff are equal and have the same hash; they print as
-    they are written, and are never changed.
+    A measure has a name, parameters and a cutoff, written as in ir_measures: ``AP``,
+    ``nDCG @ 10``, ``AP(denominator="min") @ 10``. Measures of the same name, parameters and
+    cutoff are equal and have the same hash. They print as they are written, and are never
+    changed.
 
     To make one of your own, derive a class with a `name` and a `kernel`. From then on its
     name is known wherever a measure is named.
@@ -75,8 +103,8 @@ class Measure(ABC):
         Whether it may have a cutoff.
 
     needs_cutoff : bool
-        Whether it means nothing of a run without one: how many documents there are is
-        not known.
+        Whether it means nothing without a cutoff if a run is measured, as nobody knows how
+        many documents there are.
 
     of_runs_only : bool
         Whether only runs have it, as only runs have documents without a judgment.
@@ -99,7 +127,7 @@ class Measure(ABC):
     >>> RR @ 5 == RR(rel=1) @ 5
     True
 
-    A measure of one's own: the chance that the first rank is relevant. Where nothing is
+    A measure of one's own: the chance that the first rank is relevant. If nothing is
     relevant, the first relevant tie has no items.
 
     >>> import numpy as np
@@ -129,37 +157,48 @@ class Measure(ABC):
         super().__init_subclass__(**kwargs)
         if cls.name is None:  # a base class of several measures
             return
-        known = MEASURES.get(cls.name, cls)
-        if (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
-            raise ValueError(f"{cls.name!r} is the name of {known.__qualname__} already.")
-        MEASURES[cls.name] = cls  # a cell of a notebook may run again
+        # A cell of a notebook may run again, and define the same class once more.
+        namesake = MEASURES.get(cls.name, cls)
+        is_in_module = namesake.__module__ == cls.__module__
+        if not is_in_module or namesake.__qualname__ != cls.__qualname__:
+            raise ValueError(
+                f"{cls.name!r} is the name of {namesake.__qualname__} already."
+            )
+        MEASURES[cls.name] = cls
 
     def __post_init__(self) -> None:
-        for each in fields(self):
-            value = getattr(self, each.name)
+        for attribute in fields(self):
+            value = getattr(self, attribute.name)
             if isinstance(value, np.generic):
                 # The dataclass is frozen for its users; this sets its own field.
-                object.__setattr__(self, each.name, value.item())
+                object.__setattr__(self, attribute.name, value.item())
+        self._check_cutoff()
+        for name, param in self.parameters().items():
+            value = getattr(self, name)
+            is_open = value is None and param.default is None
+            if not is_open and not param.metadata["allows"](value):
+                allowed = param.metadata["allowed"]
+                raise ValueError(f"{self.name}: {name} must be {allowed}, got {value!r}.")
+
+    def _check_cutoff(self):
+        """Raise ValueError unless there is no cutoff, or a right one that may be."""
         cutoff = self.cutoff
+        if cutoff is None:
+            return
+        is_count = is_integer(cutoff) and 1 <= cutoff < 2**63
         is_share = isinstance(cutoff, str) and _SHARE.fullmatch(cutoff)
-        if not (cutoff is None or is_share or (is_integer(cutoff) and 1 <= cutoff < 2**63)):
+        if not is_count and not is_share:
             raise ValueError(
                 f"the cutoff of {self.name} must be a positive integer below 2**63 or a "
                 f"share such as '1%', got {cutoff!r}."
             )
-        if cutoff is not None and not self.takes_cutoff:
+        if not self.takes_cutoff:
             raise ValueError(f"{self.name} takes no cutoff, got {cutoff}.")
-        for key, each in self.parameters().items():
-            value = getattr(self, key)
-            is_open = value is None and each.default is None
-            if not is_open and not each.metadata["allows"](value):
-                wanted = each.metadata["wanted"]
-                raise ValueError(f"{self.name}: {key} must be {wanted}, got {value!r}.")
 
     @classmethod
     def parameters(cls) -> dict[str, Any]:
         """Fields of the parameters, by name."""
-        return {each.name: each for each in fields(cls) if each.metadata}
+        return {param.name: param for param in fields(cls) if param.metadata}
 
     def __matmul__(self, cutoff: Count | str) -> Self:
         if cutoff is None:
@@ -236,8 +275,7 @@ class Measure(ABC):
         ----------
         y_true : array-like of shape (n_queries, n_database) or (n_items,)
             Affinities to the queries: non-negative integers, or NaN for items that do not
-            count. Flat, one for each item, with
-            `groups`.
+            count. Flat, one for each item, with `groups`.
 
         y_score : array-like of shape (n_queries, n_database) or (n_items,)
             Higher is better, equal is tied. In a table, -inf marks cells that hold no item.
@@ -259,8 +297,15 @@ class Measure(ABC):
         score : float or ndarray of shape (n_queries,)
             Mean over queries of the mean over all orders of ties.
         """
-        weights = sample_weight
-        return score_arrays(self, y_true, y_score, groups, weights, average, zero_division)
+        return score_arrays(
+            self,
+            y_true,
+            y_score,
+            groups=groups,
+            sample_weight=sample_weight,
+            average=average,
+            zero_division=zero_division,
+        )
 
     def completed(self, *, gains: str, largest: Count = None, is_all: bool = True) -> Self:
         """The measure with a value for each parameter that its name leaves open.
@@ -292,8 +337,10 @@ class Measure(ABC):
         """Cutoffs of each query, (n_cutoffs,) or (n_queries, n_cutoffs)."""
         if self.cutoff is None:
             return cutoffs
-        share = Fraction(self.cutoff.rstrip("%")) / 100  # exact, and so is its multiple
-        return np.array([[math.ceil(share * int(n))] for n in ties.n_listed[:, 0]])
+        # A fraction is exact, and so is its multiple.
+        share = Fraction(self.cutoff.rstrip("%")) / 100
+        n_listed = ties.n_listed[:, 0].tolist()
+        return np.array([math.ceil(share * n) for n in n_listed])[:, None]
 
     @abstractmethod
     def kernel(self, ties: Ties) -> Array:
@@ -302,8 +349,9 @@ class Measure(ABC):
         Parameters
         ----------
         ties : Ties
-            Ties of some queries, in random order or broken. A kernel takes from them
-            `divided`, `first_relevant`, `gains`, `ideal` or `cells`, and ignores `cutoff`.
+            Ties of some queries, in random order or broken. A kernel reads their
+            attributes, such as `divided`, `first_relevant`, `gains`, `ideal` or `cells`.
+            They are cut, so that a kernel need not look at `cutoff`.
 
         Returns
         -------
@@ -317,17 +365,14 @@ class Measure(ABC):
         return f"{self.title}{self._suffix()}"
 
     def _suffix(self):
-        changed = {
-            key: getattr(self, key)
-            for key, each in self.parameters().items()
-            if getattr(self, key) != each.default
-        }
-        params = ",".join(
-            f"{key}={json.dumps(value) if isinstance(value, str) else repr(value)}"
-            for key, value in changed.items()
-        )
-        cutoff = "" if self.cutoff is None else f"@{self.cutoff}"
-        return f"{f'({params})' if params else ''}{cutoff}"
+        params = []
+        for name, param in self.parameters().items():
+            value = getattr(self, name)
+            if value != param.default:
+                text = json.dumps(value) if isinstance(value, str) else repr(value)
+                params.append(f"{name}={text}")
+        suffix = f"({','.join(params)})" if params else ""
+        return suffix if self.cutoff is None else f"{suffix}@{self.cutoff}"
 
     def __repr__(self) -> str:
         return f"{self.name}{self._suffix()}"
@@ -336,7 +381,7 @@ class Measure(ABC):
 Measures = str | Measure | Sequence[str | Measure]
 
 
-def parameter(default, allows, wanted):
+def parameter(default, allows, allowed):
     """A parameter of a measure.
 
     Parameters
@@ -345,25 +390,31 @@ def parameter(default, allows, wanted):
         The value unless another is given. None means that it is left open.
 
     allows : callable
-        Tells of a value whether it may be given.
+        Whether a value may be given: ``allows(value) -> bool``.
 
-    wanted : str
-        What `allows` asks for, in words.
+    allowed : str
+        Which values these are, in words.
     """
-    return field(default=default, metadata={"allows": allows, "wanted": wanted})
+    return field(default=default, metadata={"allows": allows, "allowed": allowed})
 
 
 def choice(default, values):
     """A parameter that is one of some strings."""
-    *most, last = map(repr, values)
-    wanted = f"{', '.join(most)} or {last}"
-    return parameter(default, lambda v: isinstance(v, str) and v in values, wanted)
+    *first, last = map(repr, values)
+    return parameter(
+        default,
+        lambda value: isinstance(value, str) and value in values,
+        f"{', '.join(first)} or {last}",
+    )
 
 
 def level(default):
     """A parameter that is an affinity above 0."""
-    wanted = "a positive integer below 1024"
-    return parameter(default, lambda v: is_integer(v) and 1 <= v < 1024, wanted)
+    return parameter(
+        default,
+        lambda value: is_integer(value) and 1 <= value < 1024,
+        "a positive integer below 1024",
+    )
 
 
 def is_integer(value):
@@ -408,53 +459,82 @@ def parse_measure(measure: Any) -> Measure:
         return measure
     refuse_scorer(measure, "measure")
     text = str(measure)
-    found, hint = _TEXT.fullmatch(text), ""
-    known = _ALIASES | {name.lower(): name for name in MEASURES}
-    if otherwise := _OTHERWISE.fullmatch(text.strip().lower()):
-        meant, cutoff = (known | _SPELLED).get(otherwise[1]), otherwise[2]
-        hint = f" Is {meant}{f'@{cutoff}' if cutoff else ''} meant?" if meant else ""
-    if not found:
-        raise ValueError(f"{text!r} is no measure; one is 'nDCG(dcg=\"log2\")@10'.{hint}")
-    name = found["name"]
-    if name not in MEASURES:
-        name = known.get(name.lower(), name)
-    if name not in MEASURES:
-        reason = f"{name!r} is not a known measure."
-        if name.startswith(_WITHOUT_FORMULA) or not name.isascii():
-            reason = (
-                f"{name} is refused: its exact mean over orders of ties is not at hand."
-            )
-        elif name in _OF_SETS:
-            reason = f"{name} is refused: it is about sets, which no order of ties changes."
+    parts = _MEASURE.fullmatch(text)
+    if not parts:
         raise ValueError(
-            f"{reason}{hint} Known are {', '.join(sorted(MEASURES, key=str.lower))}."
+            f"{text!r} is no measure; one is 'nDCG(dcg=\"log2\")@10'.{_hint(text)}"
         )
-    plain = MEASURES[name]()
+    name = parts["name"]
+    if name not in MEASURES:
+        name = _names_in_any_case().get(name.lower(), name)
+    if name not in MEASURES:
+        raise ValueError(
+            f"{_reason_against(name)}{_hint(text)} Known are "
+            f"{', '.join(sorted(MEASURES, key=str.lower))}."
+        )
+    params = _parse_params(text, parts["params"])
+    # This is what ir_measures writes of its default.
+    if params.get("judged_only") is False:
+        del params["judged_only"]
     try:
-        call = ast.parse(f"f({found['params'] or ''})", mode="eval").body
-        is_one = isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
-        if not is_one or call.args:
+        measure = MEASURES[name]()(**params)
+    except TypeError as error:
+        raise ValueError(str(error)) from error
+    if parts["cutoff"] is None:
+        return measure
+    return measure @ _parse_cutoff(text, parts["cutoff"])
+
+
+def _names_in_any_case():
+    """Names of measures by what users may call them, in lower case."""
+    return _ALIASES | {name.lower(): name for name in MEASURES}
+
+
+def _hint(text):
+    """Ask whether the measure is meant that another library has by this name, if any."""
+    elsewhere = _NAME_ELSEWHERE.fullmatch(text.strip().lower())
+    if not elsewhere:
+        return ""
+    name, cutoff = elsewhere.groups()
+    meant = (_names_in_any_case() | _NAMES_ELSEWHERE).get(name)
+    if not meant:
+        return ""
+    return f" Is {meant}@{cutoff} meant?" if cutoff else f" Is {meant} meant?"
+
+
+def _reason_against(name):
+    """Why there is no measure of this name."""
+    if name.startswith(_PREFIXES_WITHOUT_FORMULA) or not name.isascii():
+        return f"{name} is refused: its exact mean over orders of ties is not at hand."
+    if name in _SET_MEASURES:
+        return f"{name} is refused: it is about sets, which no order of ties changes."
+    return f"{name!r} is not a known measure."
+
+
+def _parse_params(text, params):
+    """Read the parameters of a measure, keywords with literal values, as a dict."""
+    try:
+        call = ast.parse(f"f({params or ''})", mode="eval").body
+        is_one_call = isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
+        if not is_one_call or call.args:
             raise ValueError
-        params = {word.arg: ast.literal_eval(word.value) for word in call.keywords}
-        if None in params or len(params) < len(call.keywords):
+        values = {word.arg: ast.literal_eval(word.value) for word in call.keywords}
+        if None in values or len(values) < len(call.keywords):
             raise ValueError
     except (MemoryError, RecursionError, SyntaxError, TypeError, ValueError) as error:
         raise ValueError(
             f"the parameters of {text} must be keywords, each once, such as rel=2."
         ) from error
-    if params.get("judged_only") is False:  # what ir_measures writes of its default
-        del params["judged_only"]
-    try:
-        measure = plain(**params)
-    except TypeError as error:
-        raise ValueError(str(error)) from error
-    cutoff = found["cutoff"]
-    if cutoff is not None and not (_CUTOFF.fullmatch(cutoff) or _SHARE.fullmatch(cutoff)):
+    return values
+
+
+def _parse_cutoff(text, cutoff):
+    """Read the cutoff of a measure, a number of ranks or a share such as "1%"."""
+    if not (_CUTOFF.fullmatch(cutoff) or _SHARE.fullmatch(cutoff)):
         raise ValueError(
             f"the cutoff of {text} must be a positive integer or a share such as 1%."
         )
-    is_count = cutoff is not None and cutoff.isdigit()
-    return measure if cutoff is None else measure @ (int(cutoff) if is_count else cutoff)
+    return int(cutoff) if cutoff.isdigit() else cutoff
 
 
 def measure_name(measure, parameter="measure", others=()):
@@ -463,8 +543,10 @@ def measure_name(measure, parameter="measure", others=()):
     name = {"ap": "AP", "ndcg": "nDCG"}.get(str(measure).lower(), measure)
     if name in names:
         return name
-    message = f"{parameter} must be {' or '.join(map(repr, names))}, got {str(measure)!r}."
-    if meant := named_measure(measure):
+    allowed = " or ".join(map(repr, names))
+    message = f"{parameter} must be {allowed}, got {str(measure)!r}."
+    meant = named_measure(measure)
+    if meant:
         maker = "make_ranking_scorer" if others else "make_retrieval_scorer"
         nearest = meant.name if meant.name in names else "AP"
         raise ValueError(
@@ -478,14 +560,16 @@ def measure_name(measure, parameter="measure", others=()):
 
 def named_measure(measure):
     """The measure that a value or a text means, also by other names, or None."""
-    if isinstance(measure, Measure) or not isinstance(measure, str):
-        return measure if isinstance(measure, Measure) else None
-    text = measure.strip().lower()
-    otherwise = _OTHERWISE.fullmatch(text)
-    known = _ALIASES | _SPELLED | {name.lower(): name for name in MEASURES}
-    if otherwise and otherwise[1] in known:
-        cutoff = f"@{otherwise[2]}" if otherwise[2] else ""
-        measure = known[otherwise[1]] + cutoff
+    if isinstance(measure, Measure):
+        return measure
+    if not isinstance(measure, str):
+        return None
+    elsewhere = _NAME_ELSEWHERE.fullmatch(measure.strip().lower())
+    if elsewhere:
+        name, cutoff = elsewhere.groups()
+        names = _names_in_any_case() | _NAMES_ELSEWHERE
+        if name in names:
+            measure = f"{names[name]}@{cutoff}" if cutoff else names[name]
     try:
         return parse_measure(measure)
     except ValueError:
@@ -495,7 +579,8 @@ def named_measure(measure):
 def refuse_scorer(scorer, parameter):
     """Raise TypeError if a scorer is passed for a measure: it has `set_score_request`."""
     if hasattr(scorer, "set_score_request") and not isinstance(scorer, type):
-        measures = ", ".join(map(repr, map(str, getattr(scorer, "measures", ["AP"]))))
+        names = map(str, getattr(scorer, "measures", ["AP"]))
+        measures = ", ".join(map(repr, names))
         raise TypeError(
             f"{parameter} is the scorer {scorer!r}, which takes an estimator and samples, "
             "and is for cross_val_score and searches. Here a measure is meant: "

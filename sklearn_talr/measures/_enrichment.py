@@ -13,14 +13,14 @@ from ._measures import OfRelevance, relevant_within
 class EnrichmentFactor(OfRelevance):
     r"""Enrichment factor: how much denser the relevant items are among the first k ranks.
 
-    Of N items, n of them relevant, the first k hold H relevant ones in the mean over all
-    orders of ties:
+    A query has N items, n of which are relevant. In the mean over all orders of ties, H of
+    the first k are relevant:
 
     .. math:: \mathrm{EF}@k = \frac{H / k}{n / N}.
 
     A cutoff is a number of ranks or a share of the list, ``EF @ "1%"``, which is rounded up
     to whole ranks: 1 % of 4 832 items are 49. Relevant documents that a run has not
-    retrieved belong to the N, and are never found. Values are in [0, N / k].
+    retrieved are among the N, and are never found. Values are in [0, N / k].
 
     Parameters
     ----------
@@ -36,21 +36,24 @@ class EnrichmentFactor(OfRelevance):
     2.0
     """
 
-    name, title, needs_cutoff, range = "EF", "enrichment factor", True, (0.0, math.inf)
+    name = "EF"
+    title = "enrichment factor"
+    needs_cutoff = True
+    range = (0.0, math.inf)
 
     def kernel(self, ties):
         """Share of the relevant items that is within k, over the share of the list."""
-        share = np.minimum(ties.k, ties.n_listed) / np.maximum(ties.n_listed, 1)
-        found = relevant_within(ties) / np.maximum(ties.n_relevant, 1)
-        return found / np.where(share > 0, share, 1)
+        list_share = np.minimum(ties.k, ties.n_listed) / np.maximum(ties.n_listed, 1)
+        recall = relevant_within(ties) / np.maximum(ties.n_relevant, 1)
+        return recall / np.where(list_share > 0, list_share, 1)
 
 
 class _OfAllRanks(OfRelevance):
     """Sum of a weight over the ranks of relevant items, compared with other rankings.
 
     Every relevant item of a tie takes each of its ranks equally often. Relevant documents
-    that a run has not retrieved have the ranks after its last. Where nothing else is
-    listed there is no ranking, and the value is the share of them that is retrieved.
+    that a run has not retrieved have the ranks after its last. If only relevant documents
+    are listed, there is no ranking, and the value is the share that is retrieved.
     """
 
     takes_cutoff = False
@@ -61,23 +64,25 @@ class _OfAllRanks(OfRelevance):
 
     def total(self, ties):
         """The sum of each query."""
-        sums = self.weight(ties.t, ties.n, ties.spread(ties.n_listed))
-        total = ties.sum_before_cut(ties.p / np.maximum(ties.n, 1) * sums)
-        n_items, n_listed = ties.n_items, ties.n_listed
-        return total + self.weight(n_items, n_listed - n_items, n_listed)
+        weights = self.weight(ties.t, ties.n, ties.spread(ties.n_listed))
+        ranked = ties.sum_before_cut(ties.p / np.maximum(ties.n, 1) * weights)
+        n_missing = ties.n_listed - ties.n_items
+        return ranked + self.weight(ties.n_items, n_missing, ties.n_listed)
 
     def kernel(self, ties):
-        """The value, or what has been retrieved where there is nothing to rank."""
-        n, n_listed = np.maximum(ties.n_relevant, 1), ties.n_listed
-        found = ties.n_relevant - (n_listed - ties.n_items)
-        is_ranked = n_listed > ties.n_relevant
+        """The value, or the share that is retrieved if there is nothing to rank."""
+        n_relevant = np.maximum(ties.n_relevant, 1)
+        n_missing = ties.n_listed - ties.n_items
+        recall = (ties.n_relevant - n_missing) / n_relevant
+        is_ranking = ties.n_listed > ties.n_relevant
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(is_ranked, self.compared(ties, n, n_listed), found / n)
+            compared = self.compared(ties, n_relevant, ties.n_listed)
+        return np.where(is_ranking, compared, recall)
 
-    def compared(self, ties, n, n_listed):
+    def compared(self, ties, n_relevant, n_listed):
         """The sum, from 0 in the worst of all rankings to 1 in the best."""
-        least = self.weight(n_listed - n, n, n_listed)
-        most = self.weight(np.zeros_like(n), n, n_listed)
+        least = self.weight(n_listed - n_relevant, n_relevant, n_listed)
+        most = self.weight(np.zeros_like(n_relevant), n_relevant, n_listed)
         return (self.total(ties) - least) / (most - least)
 
 
@@ -85,8 +90,8 @@ class AreaUnderROC(_OfAllRanks):
     """Area under the ROC curve: the share of pairs in the right order, ties a half.
 
     A pair is a relevant and an irrelevant item. Relevant documents that a run has not
-    retrieved are behind all that it has. Where nothing else is listed it is the share of
-    relevant ones that is retrieved. Values are in [0, 1], 1/2 in random order.
+    retrieved are behind all that it has. If only relevant documents are listed, the value
+    is the share that is retrieved. Values are in [0, 1], 1/2 in random order.
 
     Parameters
     ----------
@@ -100,10 +105,11 @@ class AreaUnderROC(_OfAllRanks):
     0.75
     """
 
-    name, title = "AUC", "area under the ROC curve"
+    name = "AUC"
+    title = "area under the ROC curve"
 
     def weight(self, start, length, n_listed):
-        """Less the rank."""
+        """The weight of a rank is its negative."""
         return -length * (2.0 * start + length + 1) / 2
 
 
@@ -131,23 +137,25 @@ class BoltzmannEnhanced(_OfAllRanks):
     0.501
     """
 
-    name, title = "BEDROC", "BEDROC"
+    name = "BEDROC"
+    title = "BEDROC"
 
     alpha: float = parameter(
         20, lambda value: is_real(value) and 0.01 <= value <= 1e4, "between 0.01 and 10000"
     )
 
     def weight(self, start, length, n_listed):
-        """Geometric sum, over the weight of rank 1."""
-        decay = self.alpha / np.maximum(n_listed, 1)
-        return np.exp(-decay * start) * np.expm1(-decay * length) / np.expm1(-decay)
+        """A geometric sum, in units of the weight of rank 1."""
+        rate = -self.alpha / np.maximum(n_listed, 1)
+        return np.exp(rate * start) * np.expm1(rate * length) / np.expm1(rate)
 
 
 class RobustInitialEnhancement(BoltzmannEnhanced):
-    """Robust initial enhancement: the weights of :data:`BEDROC`, over those of all items.
+    """Robust initial enhancement: mean weight of relevant items, over that of all items.
 
-    The mean weight of relevant items, divided by the mean weight of all (Sheridan et al.,
-    2001). Values are positive, 1 in random order.
+    Ranks have the weights of :data:`BEDROC`. The mean weight of relevant items is divided
+    by the mean weight of all (Sheridan et al., 2001). Values are positive, 1 in random
+    order.
 
     Parameters
     ----------
@@ -164,13 +172,17 @@ class RobustInitialEnhancement(BoltzmannEnhanced):
     1.5
     """
 
-    name, title, range = "RIE", "RIE", (0.0, math.inf)
+    name = "RIE"
+    title = "RIE"
+    range = (0.0, math.inf)
 
-    def compared(self, ties, n, n_listed):
+    def compared(self, ties, n_relevant, n_listed):
         """Mean weight of the relevant items over that of all."""
-        all_items = self.weight(np.zeros_like(n), n_listed, n_listed)
-        return self.total(ties) / n * n_listed / all_items
+        all_items = self.weight(np.zeros_like(n_relevant), n_listed, n_listed)
+        return self.total(ties) / n_relevant * n_listed / all_items
 
 
-AUC, BEDROC = AreaUnderROC(), BoltzmannEnhanced()
-EF, RIE = EnrichmentFactor(), RobustInitialEnhancement()
+AUC = AreaUnderROC()
+BEDROC = BoltzmannEnhanced()
+EF = EnrichmentFactor()
+RIE = RobustInitialEnhancement()

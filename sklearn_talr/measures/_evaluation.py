@@ -10,8 +10,9 @@ from sklearn.exceptions import UndefinedMetricWarning
 from .._arrays import NUMPY, as_numpy, refuse_unlike_labels, space_of
 from .._compat import check_sample_weight
 from .._progress import warn_caller
+from .._types import Any
 from ..histogram._rankings import check_rankings
-from ._ties import ALL_RANKS, CELLS_PER_BLOCK, Cells, Ties, TiesOfCounts
+from ._ties import ALL_RANKS, CELLS_PER_BLOCK, Cells, Ties
 
 OF_SCORES = {
     "y_true": ["array-like"],
@@ -37,6 +38,26 @@ class TieBreakingRange(NamedTuple):
     best: np.ndarray
 
 
+class CutoffGroup(NamedTuple):
+    """Measures that differ in nothing but the number of ranks of the cutoff.
+
+    Parameters
+    ----------
+    measure : Measure
+        The measure without a cutoff, or with a share as its cutoff.
+
+    places : list of int
+        Places of the group in the list of measures.
+
+    cutoffs : ndarray of shape (n_cutoffs,) of int64
+        The cutoff of each measure of the group; `ALL_RANKS` without one.
+    """
+
+    measure: Any
+    places: list
+    cutoffs: np.ndarray
+
+
 def histogram_range(measures, histogram, zero_division=np.nan):
     """Values of a table in the worst, a random and the best order of ties.
 
@@ -46,85 +67,112 @@ def histogram_range(measures, histogram, zero_division=np.nan):
         Each of shape (n_queries, n_measures).
     """
     orders = TieBreakingRange._fields
-    return TieBreakingRange(*_of_orders(measures, histogram, zero_division, orders))
+    return TieBreakingRange(*_values_in_orders(measures, histogram, zero_division, orders))
 
 
 def evaluate_histogram(measures, histogram, zero_division=np.nan):
     """Values of several measures of a table of counts, shape (n_queries, n_measures)."""
-    return _of_orders(measures, histogram, zero_division, ["expected"])[0]
-
-
-def _of_orders(measures, histogram, zero_division, orders):
-    """Values (n_orders, n_queries, n_measures); all measures read the same ties."""
-    counts, levels = histogram.counts, histogram.levels
-    completed = completed_for_arrays(measures, largest=int(levels[-1]), is_all=False)
-    groups = group_by_cutoff(completed)
-    # Measures of relevance add up the items of a tie, whatever their grades.
-    rel, *others = {m.rel if "rel" in m.parameters() else None for m, _, _ in groups}
-    n_below = 0 if rel is None or others else int(np.searchsorted(levels, rel))
-    if 0 < n_below < len(levels) > 2:
-        parts = counts[:, :n_below], counts[:, n_below:]
-        counts = np.stack([part.sum(axis=1, dtype=np.int64) for part in parts], axis=1)
-        levels = np.append(0, levels[-1])
-    cells = counts.shape[1] * counts.shape[2] + most_cutoffs(groups)
-    values = np.empty((len(orders), len(counts), len(measures)))
-    n_rows = max(1, CELLS_PER_BLOCK // cells)  # of a block, which stays in cache
-    for start in range(0, max(1, len(counts)), n_rows):
-        rows = slice(start, start + n_rows)
-        block = counts[rows].astype(np.int64, copy=False)  # differences must have a sign
-        counted = TiesOfCounts(block, levels)
-        for place, order in enumerate(orders):
-            tied = counted if order == "expected" else counted.cells
-            values[place, rows] = evaluate_ties(groups, tied, zero_division, order)
+    (values,) = _values_in_orders(measures, histogram, zero_division, ["expected"])
     return values
 
 
-def score_arrays(measures, y_true, y_score, groups, sample_weight, average, zero_division):
+def _values_in_orders(measures, histogram, zero_division, orders):
+    """Values (n_orders, n_queries, n_measures); all measures read the same cells."""
+    largest = int(histogram.levels[-1])
+    groups = group_by_cutoff(completed_for_arrays(measures, largest=largest, is_all=False))
+    counts, levels = _merge_levels(histogram, groups)
+    n_queries, n_levels, n_ties = counts.shape
+    # A block of queries and all that is computed of it stay in cache.
+    cells_of_query = n_levels * n_ties + most_cutoffs(groups)
+    n_rows = max(1, CELLS_PER_BLOCK // cells_of_query)
+    values = np.empty((len(orders), n_queries, len(measures)))
+    for start in range(0, max(1, n_queries), n_rows):
+        rows = slice(start, start + n_rows)
+        # Differences of unsigned integers would have no sign.
+        block = counts[rows].astype(np.int64, copy=False)
+        cells = Cells.from_counts(block, levels)
+        for place, order in enumerate(orders):
+            values[place, rows] = evaluate_ties(groups, cells, zero_division, order)
+    return values
+
+
+def _merge_levels(histogram, groups):
+    """Counts and levels, with one level for all that is relevant if no measure tells more.
+
+    Measures of relevance add up the items of a tie, whatever their grades are.
+    """
+    counts = histogram.counts
+    levels = histogram.levels
+    thresholds = set()
+    for group in groups:
+        by_relevance = "rel" in group.measure.parameters()
+        thresholds.add(group.measure.rel if by_relevance else None)
+    rel = thresholds.pop()
+    if rel is None or thresholds:
+        return counts, levels
+    n_below = int(np.searchsorted(levels, rel))
+    if not 0 < n_below < len(levels) or len(levels) <= 2:
+        return counts, levels
+    below = counts[:, :n_below].sum(axis=1, dtype=np.int64)
+    relevant = counts[:, n_below:].sum(axis=1, dtype=np.int64)
+    merged_levels = np.append(0, levels[-1])
+    return np.stack((below, relevant), axis=1), merged_levels
+
+
+def score_arrays(
+    measures, y_true, y_score, *, groups, sample_weight, average, zero_division
+):
     """Values of rankings by score, averaged over queries unless `average` is False.
 
     Arrays of other libraries are ranked in NumPy, and values live where scores do.
-    Public functions alone call it, so that a warning points at their callers.
 
     Returns
     -------
     values : float, or array of shape (n_measures,), (n_queries,) or (n_queries, n_measures)
-        Without the dimension of measures for a single one that is not in a list.
+        A single measure that is not in a list has no dimension of measures.
     """
     single = not isinstance(measures, list)
     measures = [measures] if single else measures
     real_grades = all(measure.takes_real_grades for measure in measures)
     rankings = check_rankings(y_true, y_score, groups, real_grades=real_grades)
+    _refuse_other_queries(y_true, groups, sample_weight)
+    weights = check_weights(sample_weight, len(rankings))
+    largest = rankings.affinity.max(initial=0)
+    cutoff_groups = group_by_cutoff(completed_for_arrays(measures, largest=largest))
+    n_cutoffs = most_cutoffs(cutoff_groups)
+    values = np.empty((len(rankings), len(measures)))
+    for queries, affinity, score in rankings.blocks(CELLS_PER_BLOCK, n_cutoffs):
+        cells = Cells.from_scores(affinity, score)
+        values[queries] = evaluate_ties(cutoff_groups, cells, zero_division)
+    values = values[:, 0] if single else values
+    if average:
+        values = average_queries(values, weights)
+    space = space_of(y_score)
+    if space is NUMPY or np.isscalar(values):
+        return values
+    return space.take(values)
+
+
+def _refuse_other_queries(y_true, groups, sample_weight):
+    """Raise ValueError if row labels of weights are not the queries, in their order."""
     if groups is None:
         refuse_unlike_labels(y_true, sample_weight, ("y_true", "sample_weight"))
     elif hasattr(sample_weight, "iloc"):
         queries = np.unique(np.asarray(as_numpy(groups)))
         by_query = type(sample_weight)(queries, index=queries)
-        refuse_unlike_labels(
-            by_query, sample_weight, ("the sorted groups", "sample_weight")
-        )
-    weights = check_weights(sample_weight, len(rankings))
-    largest = rankings.affinity.max(initial=0)
-    groups = group_by_cutoff(completed_for_arrays(measures, largest=largest))
-    values = np.empty((len(rankings), len(measures)))
-    for queries, affinity, score in rankings.blocks(CELLS_PER_BLOCK, most_cutoffs(groups)):
-        cells = Cells.of_scores(affinity, score)
-        values[queries] = evaluate_ties(groups, cells, zero_division)
-    values = values[:, 0] if single else values
-    if average:
-        values = average_queries(values, weights)
-    space = space_of(y_score)
-    return values if space is NUMPY or np.isscalar(values) else space.take(values)
+        names = "the sorted groups", "sample_weight"
+        refuse_unlike_labels(by_query, sample_weight, names)
 
 
 def evaluate_ties(groups, cells, zero_division=0.0, order="expected"):
-    """Values of groups of measures, as of :func:`group_by_cutoff`, of some queries.
+    """Values of groups of measures of some queries.
 
     Parameters
     ----------
-    groups : list of (Measure, list of int, ndarray of int64)
+    groups : list of CutoffGroup
 
-    cells : Cells or TiesOfCounts
-        The latter in the expected order alone.
+    cells : Cells
+        Relevant items of the queries.
 
     zero_division : float, default=0.0
         Value of a query with nothing relevant.
@@ -136,32 +184,38 @@ def evaluate_ties(groups, cells, zero_division=0.0, order="expected"):
     -------
     values : ndarray of shape (n_queries, n_measures)
     """
-    values = np.empty((len(cells.n_items), sum(len(places) for _, places, _ in groups)))
-    broken = cells if order == "expected" else cells.in_order(order)
-    ties, cut = {}, {}
+    n_measures = sum(len(group.places) for group in groups)
+    values = np.empty((len(cells.n_items), n_measures))
+    ordered = cells if order == "expected" else cells.in_order(order)
+    # A listed order has no ties, so that it is a ranking like any other.
+    kind = "expected" if order == "listed" else order
+    ties_by_rel = {}
+    cut_ties = {}
     for measure, places, cutoffs in groups:
-        # Measures of runs alone look at all that was judged
-        rel = -np.inf if measure.of_runs_only else measure.rel or 1
-        if rel not in ties:
-            kept = broken.at_least(rel)
-            tied = kept if broken is cells else cells.at_least(rel)
-            # A listed order has no ties, so that it is a ranking like any other.
-            kind = "expected" if order == "listed" else order
-            is_table = isinstance(kept, TiesOfCounts)
-            ties[rel] = kept if is_table else Ties(kept, kind, tied)
-        ranks = measure.ranks(ties[rel], cutoffs)
+        # Measures that runs alone have look at all that was judged.
+        if measure.of_runs_only:
+            rel = -np.inf
+        else:
+            rel = measure.rel or 1
+        if rel not in ties_by_rel:
+            relevant = ordered.at_least(rel)
+            unbroken = relevant if ordered is cells else cells.at_least(rel)
+            ties_by_rel[rel] = Ties(relevant, kind, unbroken)
+        ties = ties_by_rel[rel]
+        ranks = measure.ranks(ties, cutoffs)
         key = rel, ranks.shape, ranks.tobytes()
-        if key not in cut:
-            cut[key] = ties[rel].cut_at(ranks)
-        found, undefined = measure.kernel(cut[key]), ties[rel].n_relevant == 0
-        values[:, places] = fill_undefined(found, undefined, zero_division)
+        if key not in cut_ties:
+            cut_ties[key] = ties.cut_at(ranks)
+        measured = measure.kernel(cut_ties[key])
+        is_undefined = ties.n_relevant == 0
+        values[:, places] = fill_undefined(measured, is_undefined, zero_division)
     return values
 
 
 def completed_for_arrays(measures, *, largest=None, is_all=True):
     """Measures of arrays or tables with nothing left open, or an error that says why not.
 
-    `largest` and `is_all` are those of :meth:`Measure.completed`.
+    `largest` and `is_all` mean what they mean for :meth:`Measure.completed`.
     """
     for measure in measures:
         if measure.of_runs_only:
@@ -169,8 +223,10 @@ def completed_for_arrays(measures, *, largest=None, is_all=True):
                 f"{measure} is a measure of runs: arrays and tables have an affinity for "
                 "every item. Pass a run to sklearn_talr.runs.evaluate_run."
             )
-    data = {"largest": largest, "is_all": is_all}
-    return [measure.completed(gains="exp-log2", **data) for measure in measures]
+    return [
+        measure.completed(gains="exp-log2", largest=largest, is_all=is_all)
+        for measure in measures
+    ]
 
 
 def group_by_cutoff(measures):
@@ -178,41 +234,44 @@ def group_by_cutoff(measures):
 
     Returns
     -------
-    groups : list of (Measure, list of int, ndarray of int64)
-        The measure without a cutoff, or with a share as its cutoff; the places of the group
-        in `measures`; and the cutoffs of the group.
+    groups : list of CutoffGroup
+        In the order of their first measures.
     """
-    groups = {}
+    places = {}
+    cutoffs = {}
     for place, measure in enumerate(measures):
         share = measure.cutoff if isinstance(measure.cutoff, str) else None
         plain = replace(measure, cutoff=share)
-        ranks = ALL_RANKS if share else measure.cutoff or ALL_RANKS
-        places, cutoffs = groups.setdefault(plain, ([], []))
-        places.append(place)
-        cutoffs.append(ranks)
-    return [(each, places, np.array(cuts)) for each, (places, cuts) in groups.items()]
+        places.setdefault(plain, []).append(place)
+        n_ranks = ALL_RANKS if share else measure.cutoff or ALL_RANKS
+        cutoffs.setdefault(plain, []).append(n_ranks)
+    return [CutoffGroup(plain, places[plain], np.array(cutoffs[plain])) for plain in places]
 
 
 def most_cutoffs(groups):
     """Number of cutoffs of the largest group."""
-    return max(len(cutoffs) for _, _, cutoffs in groups)
+    return max(len(group.cutoffs) for group in groups)
 
 
 def check_weights(sample_weight, n_queries):
     """Return one non-negative weight for each of the queries, or None for equal ones."""
     if sample_weight is None:
         return None
-    queries, weights = np.empty((n_queries, 0)), as_numpy(sample_weight, "sample_weight")
-    weights = check_sample_weight(weights, queries, ensure_non_negative=True)
-    # In units of a power of two, so that no digit changes and no sum overflows.
-    return np.ldexp(weights, -np.frexp(weights.max(initial=0))[1])
+    weights = check_sample_weight(
+        as_numpy(sample_weight, "sample_weight"),
+        np.empty((n_queries, 0)),
+        ensure_non_negative=True,
+    )
+    # In units of a power of two no digit changes, and no sum overflows.
+    _, exponent = np.frexp(weights.max(initial=0))
+    return np.ldexp(weights, -exponent)
 
 
-def fill_undefined(values, undefined, zero_division):
+def fill_undefined(values, is_undefined, zero_division):
     """Put `zero_division` where a query has nothing relevant."""
     if isinstance(zero_division, bool) or not isinstance(zero_division, Real):
         raise ValueError(f"zero_division must be NaN or a number, got {zero_division!r}.")
-    return np.where(undefined, float(zero_division), values)
+    return np.where(is_undefined, float(zero_division), values)
 
 
 def average_queries(values, sample_weight=None):
@@ -222,12 +281,13 @@ def average_queries(values, sample_weight=None):
     differ between measures, as their `rel` does. The mean of a vector is a float.
     """
     flat = values.reshape(len(values), int(np.prod(values.shape[1:])))
-    defined = ~np.isnan(flat)
-    weights = defined.astype(float)
+    is_defined = ~np.isnan(flat)
+    weights = is_defined.astype(float)
     if sample_weight is not None:
         weights *= sample_weight[:, None]
-    total, means = weights.sum(axis=0), np.full(flat.shape[1], np.nan)
-    sums = (np.where(defined, flat, 0.0) * weights).sum(axis=0)
+    total = weights.sum(axis=0)
+    sums = (np.where(is_defined, flat, 0.0) * weights).sum(axis=0)
+    means = np.full(flat.shape[1], np.nan)
     np.divide(sums, total, out=means, where=total > 0)
     if np.isnan(means).any():
         warn_caller(
@@ -235,4 +295,6 @@ def average_queries(values, sample_weight=None):
             "zero_division=0.0 to count such queries as 0.",
             UndefinedMetricWarning,
         )
-    return float(means[0]) if values.ndim == 1 else means.reshape(values.shape[1:])
+    if values.ndim == 1:
+        return float(means[0])
+    return means.reshape(values.shape[1:])

@@ -1,18 +1,24 @@
-"""The measures: what each adds up over the ties; symbols are those of :mod:`._ties`."""
+"""The measures: what each adds up over the ties. :mod:`._ties` explains the symbols."""
 
 import math
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from ..histogram._rankings import padded_rows
 from ._base import Measure, choice, is_real, level, parameter
 from ._rank_sums import discount_sum, harmonic_sum
-from ._ties import ALL_RANKS, CELLS_PER_BLOCK
+from ._ties import ALL_RANKS, CELLS_PER_BLOCK, TiedItems
 
+# Numbers of relevant items that are further from their mean than the square root of this
+# many times the smallest margin have no probability that would change a digit.
 _SPREAD = 24
-_NEGLIGIBLE = 1e-18  # probability that no longer changes a float near 1
-_LARGEST_EXPONENT = 1023  # of float64
+# A probability of this size no longer changes a float near 1.
+_NEGLIGIBLE = 1e-18
+_LARGEST_EXPONENT = 1023  # largest power of two that float64 holds
+# Least number of places of a tie that are looked at in one step.
+_PLACES_PER_STEP = 16
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -29,25 +35,26 @@ class AveragePrecision(Measure):
         \mathrm{AP}@k = \frac1Z \sum_{\text{ties}} \frac pn \sum_{j < \text{take}}
         \frac{t_p + 1 + j\, \frac{p - 1}{n - 1}}{t + 1 + j}
 
-    for a tie of n items, p of them relevant, after t items, :math:`t_p` of them relevant,
-    of which the cutoff sees `take` ranks. The inner sum is a difference of harmonic
-    numbers, so the cost does not depend on the size of the ties. Values are in [0, 1].
+    for a tie of n items, p of which are relevant. It stands after t items, :math:`t_p` of
+    which are relevant, and `take` of its ranks are within the cutoff. The inner sum is a
+    difference of harmonic numbers, so the cost does not depend on the size of the ties.
+    Values are in [0, 1].
 
     Parameters
     ----------
     denominator : {"relevant", "min", "retrieved"}, default="relevant"
-        Z, in which definitions of AP at k differ: all relevant items of the query, the
-        smaller of their number and k, or the relevant items among the first k ranks. Of
-        the last the expectation of the ratio is returned; an order that retrieves nothing
-        relevant counts 0. Without a cutoff the three are equal where all relevant items
-        are ranked.
+        Z, in which definitions of AP at k differ: the number of all relevant items of the
+        query; that or k, if k is smaller; or the number of relevant items among the first
+        k ranks. The last is random, so the expectation of the ratio is returned, and an
+        order that retrieves nothing relevant counts 0. Without a cutoff the three are equal
+        if all relevant items are ranked.
 
     rel : int, default=1
         The least affinity that is relevant.
 
     Examples
     --------
-    After a relevant item, a tie of which the cutoff sees half: the definitions differ.
+    The cutoff sees half of a tie that stands after a relevant item. The definitions differ:
 
     >>> from sklearn_talr.histogram import RankingHistogram
     >>> from sklearn_talr.measures import AP
@@ -60,118 +67,163 @@ class AveragePrecision(Measure):
     AP(denominator="retrieved")@2 [1.]
     """
 
-    name, title = "AP", "average precision"
+    name = "AP"
+    title = "average precision"
 
     denominator: str = choice("relevant", ("relevant", "min", "retrieved"))
     rel: int = level(1)
 
     def kernel(self, ties):
         """Expected sum of the precisions at relevant ranks, over the denominator."""
-        terms = precision_sum(ties.n, ties.p, ties.t, ties.tp, ties.n)
+        terms = precision_sum(ties.whole)
         if self.denominator == "retrieved":
             return _over_retrieved(ties, terms)
-        total = ties.sum_before_cut(terms) + precision_sum(*ties.divided)
+        total = ties.sum_before_cut(terms) + precision_sum(ties.divided)
         if self.denominator == "relevant":
             return total / np.maximum(ties.n_relevant, 1)
         return total / np.maximum(np.minimum(ties.k, ties.n_relevant), 1)
 
 
-def precision_sum(n, p, t, tp, take):
+def precision_sum(tie):
     """Expected sum of the precisions at relevant ranks among the first `take` of a tie."""
-    harmonic = harmonic_sum(t, take)
-    among_others = (p - 1) / np.maximum(n - 1, 1)
-    inner = among_others * (take - (t + 1) * harmonic) + (tp + 1) * harmonic
-    return p / np.maximum(n, 1) * inner
+    harmonic = harmonic_sum(tie.t, tie.take)
+    among_others = (tie.p - 1) / np.maximum(tie.n - 1, 1)
+    inner = among_others * (tie.take - (tie.t + 1) * harmonic)
+    inner += (tie.tp + 1) * harmonic
+    return tie.p / np.maximum(tie.n, 1) * inner
 
 
 def _over_retrieved(ties, terms):
-    """Divide by the relevant items retrieved, of which only the divided tie is unsure.
+    """Divide by the number of relevant items retrieved, which only the divided tie varies.
 
-    When ties are broken, how many relevant items the divided tie should contribute is part
-    of the question, so that this tie is looked at as it was before.
+    The worst and the best order choose how many relevant items of the divided tie are
+    retrieved, so that this tie is looked at as it was before it was broken.
     """
     if ties.order == "expected":
-        return expected_over_retrieved(ties.sum_before_cut(terms), *ties.divided)
-    t = ties.tied.divided[2]
-    whole = np.where(t > 0, ties.cut_at(t).sum_before_cut(terms), 0)
-    extreme = {"worst": worst_over_retrieved, "best": best_over_retrieved}[ties.order]
-    return extreme(whole, *ties.tied.divided)
+        return expected_over_retrieved(ties.sum_before_cut(terms), ties.divided)
+    tie = ties.tied.divided
+    before = ties.cut_at(tie.t).sum_before_cut(terms)
+    total = np.where(tie.t > 0, before, 0)
+    if ties.order == "worst":
+        return worst_over_retrieved(total, tie)
+    return best_over_retrieved(total, tie)
 
 
-def expected_over_retrieved(whole, n, p, t, tp, take):
-    """Mean over all orders, by the hypergeometric distribution of h."""
-    shape = whole.shape
-    columns = [np.ravel(column) for column in (whole, n, p, t, tp, take)]
-    whole, n, p, t, tp, take = columns
+def expected_over_retrieved(total, tie):
+    """Mean over all orders, by the hypergeometric distribution of the relevant items.
 
-    # Other h than these have no probability that would change a digit
-    low, high = _possible(n, p, take)
-    least = np.minimum(np.minimum(take, n - take), np.minimum(p, n - p))
-    mean, spread = take * p / np.maximum(n, 1), np.sqrt(_SPREAD * least) + 1
-    low = np.maximum(low, np.floor(mean - spread).astype(np.int64))
-    high = np.minimum(high, np.ceil(mean + spread).astype(np.int64))
+    Parameters
+    ----------
+    total : ndarray of shape (n_queries, n_cutoffs)
+        Sum of the precisions at relevant ranks before the divided tie.
+
+    tie : TiedItems of this shape
+        The divided tie.
+    """
+    shape = total.shape
+    total = np.ravel(total)
+    tie = TiedItems(*map(np.ravel, tie))
+    low, high = _likely_numbers(tie)
     width = high - low + 1
-    values = np.empty(len(width))
+    means = np.empty(len(width))
     by_width = np.argsort(width)  # rows of a block are padded to the widest
-    rows = max(1, CELLS_PER_BLOCK // width.max(initial=1))
-    for start in range(0, len(width), rows):
-        block = by_width[start : start + rows]
-        h = low[block, None] + np.arange(width[block].max())
-        whole, n, p, t, tp, take = (column[block, None] for column in columns)
-
-        # Probabilities of consecutive h, from the ratios of neighbors: factorials of a
-        # million would cost seven digits, and these ratios are exact
-        outside = h > high[block, None]
-        up = (take - h[:, 1:] + 1) * (p - h[:, 1:] + 1)
-        down = h[:, 1:] * (n - take - p + h[:, 1:])
-        up, down = (np.where(outside[:, 1:], 1, each) for each in (up, down))
-        logs = np.zeros(h.shape)
-        np.cumsum(np.log(up / down), axis=1, out=logs[:, 1:])
-        weights = np.exp(logs - logs.max(axis=1, keepdims=True))
-        weights[outside] = 0
-        weights /= weights.sum(axis=1, keepdims=True)
-
-        # Mean over the orders that have h relevant items among the `take` ranks
-        value = _ratio(whole + precision_sum(take, h, t, tp, take), tp + h)
-        values[block] = (weights * value).sum(axis=1)
-    return values.reshape(shape)
+    n_rows = max(1, CELLS_PER_BLOCK // width.max(initial=1))
+    for start in range(0, len(width), n_rows):
+        rows = by_width[start : start + n_rows]
+        block = TiedItems(*(column[rows, None] for column in tie))
+        n_found = low[rows, None] + np.arange(width[rows].max())
+        probability = _hypergeometric(n_found, high[rows, None], block)
+        # The mean over the orders that have so many relevant items among the `take` ranks
+        # is that of a tie of these ranks.
+        taken = block._replace(n=block.take, p=n_found)
+        precisions = total[rows, None] + precision_sum(taken)
+        ratio = _ratio(precisions, block.tp + n_found)
+        means[rows] = (probability * ratio).sum(axis=1)
+    return means.reshape(shape)
 
 
-def best_over_retrieved(whole, n, p, t, tp, take):
+def _likely_numbers(tie):
+    """Least and greatest number of relevant items among the first `take` of a tie.
+
+    Numbers beyond have no probability that would change a digit.
+    """
+    least, greatest = _possible_numbers(tie)
+    n_not_taken = tie.n - tie.take
+    n_irrelevant = tie.n - tie.p
+    margin = np.minimum(tie.take, n_not_taken)
+    margin = np.minimum(margin, np.minimum(tie.p, n_irrelevant))
+    mean = tie.take * tie.p / np.maximum(tie.n, 1)
+    spread = np.sqrt(_SPREAD * margin) + 1
+    low = np.maximum(least, np.floor(mean - spread).astype(np.int64))
+    high = np.minimum(greatest, np.ceil(mean + spread).astype(np.int64))
+    return low, high
+
+
+def _hypergeometric(n_found, high, tie):
+    """Probability of so many relevant items among the first `take` of a tie.
+
+    Each row of `n_found` holds consecutive numbers, which count up to `high`. Probabilities
+    follow from the ratios of neighbors: factorials of a million would cost seven digits,
+    and these ratios are exact.
+    """
+    is_padding = n_found > high
+    next_found = n_found[:, 1:]
+    up = (tie.take - next_found + 1) * (tie.p - next_found + 1)
+    down = next_found * (tie.n - tie.take - tie.p + next_found)
+    up = np.where(is_padding[:, 1:], 1, up)
+    down = np.where(is_padding[:, 1:], 1, down)
+    logs = np.zeros(n_found.shape)
+    np.cumsum(np.log(up / down), axis=1, out=logs[:, 1:])
+    weights = np.exp(logs - logs.max(axis=1, keepdims=True))
+    weights[is_padding] = 0
+    return weights / weights.sum(axis=1, keepdims=True)
+
+
+def best_over_retrieved(total, tie):
     """Largest value: relevant items first, and as many or as few as the tie allows.
 
-    The precisions that are added grow with h, so their running mean with those of the
-    ties before falls, if at all, before it rises.
+    The precisions that are added grow with the number of relevant items, so their running
+    mean with those of the ties before falls, if at all, before it rises.
     """
-    low, high = _possible(n, p, take)
-
-    def value(h):
-        return _ratio(whole + h - (t - tp) * harmonic_sum(t, h), tp + h)
-
-    return np.maximum(value(low), value(high))
+    low, high = _possible_numbers(tie)
+    return np.maximum(_relevant_first(low, total, tie), _relevant_first(high, total, tie))
 
 
-def worst_over_retrieved(whole, n, p, t, tp, take):
-    """Smallest value: relevant items last; h is found by bisection.
+def _relevant_first(n_found, total, tie):
+    """The value if so many relevant items stand first in the tie, and no more within k."""
+    lost = (tie.t - tie.tp) * harmonic_sum(tie.t, n_found)
+    return _ratio(total + n_found - lost, tie.tp + n_found)
 
-    The sum of precisions is convex in h, so its ratio to tp + h falls, then rises.
+
+def worst_over_retrieved(total, tie):
+    """Smallest value: relevant items last; their number is found by bisection.
+
+    The sum of precisions is convex in the number h of relevant items, so its ratio to
+    tp + h falls, then rises.
     """
-    low, high = _possible(n, p, take)
-    k = t + take
-
-    def value(h):
-        irrelevant = k - tp - h
-        return _ratio(whole + h - irrelevant * harmonic_sum(k - h, h), tp + h)
-
+    low, high = _possible_numbers(tie)
     while np.any(low < high):
         middle = (low + high) // 2
-        rises = value(np.minimum(middle + 1, high)) >= value(middle)
-        low, high = np.where(rises, low, middle + 1), np.where(rises, middle, high)
-    return value(low)
+        at_next = _relevant_last(np.minimum(middle + 1, high), total, tie)
+        rises = at_next >= _relevant_last(middle, total, tie)
+        low = np.where(rises, low, middle + 1)
+        high = np.where(rises, middle, high)
+    return _relevant_last(low, total, tie)
 
 
-def _possible(n, p, take):
-    return np.maximum(0, take - (n - p)), np.minimum(take, p)
+def _relevant_last(n_found, total, tie):
+    """The value if so many relevant items of the tie stand on the last ranks within k."""
+    k = tie.t + tie.take
+    lost = (k - tie.tp - n_found) * harmonic_sum(k - n_found, n_found)
+    return _ratio(total + n_found - lost, tie.tp + n_found)
+
+
+def _possible_numbers(tie):
+    """Least and greatest possible number of relevant items among the first `take`."""
+    n_irrelevant = tie.n - tie.p
+    least = np.maximum(0, tie.take - n_irrelevant)
+    greatest = np.minimum(tie.take, tie.p)
+    return least, greatest
 
 
 def _ratio(total, retrieved):
@@ -180,7 +232,7 @@ def _ratio(total, retrieved):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class OfRelevance(Measure):
-    """The least affinity that is relevant."""
+    """Base of measures that know relevant and irrelevant items, and no grades."""
 
     rel: int = level(1)
 
@@ -190,8 +242,8 @@ class Precision(OfRelevance):
 
     Each rank of a tie is relevant with probability p/n, so a tie of which `take` ranks
     are within k adds ``take p / n`` to the expected number of relevant items there. That
-    number is divided by k, even if there are fewer items; without a cutoff k is the number
-    of items, and of a run a cutoff is needed. Values are in [0, 1].
+    number is divided by k, even if there are fewer items. Without a cutoff k is the number
+    of items; a run needs a cutoff. Values are in [0, 1].
 
     Parameters
     ----------
@@ -207,7 +259,9 @@ class Precision(OfRelevance):
     0.666666...
     """
 
-    name, title, needs_cutoff = "P", "precision", True
+    name = "P"
+    title = "precision"
+    needs_cutoff = True
 
     def kernel(self, ties):
         """Relevant items retrieved, over k."""
@@ -217,9 +271,9 @@ class Precision(OfRelevance):
 class Recall(OfRelevance):
     """Recall: the fraction of the relevant items that is among the first k ranks.
 
-    The expected number of relevant items there, as of :data:`P`, is divided by the number
-    of all relevant items, also of documents that a run has not retrieved. Values are in
-    [0, 1]. Without a cutoff recall is 1, and of a run a cutoff is needed.
+    The expected number of relevant items there, as for :data:`P`, is divided by the number
+    of all relevant items, documents that a run has not retrieved included. Values are in
+    [0, 1]. Without a cutoff recall is 1; a run needs a cutoff.
 
     Parameters
     ----------
@@ -233,7 +287,9 @@ class Recall(OfRelevance):
     0.333333...
     """
 
-    name, title, needs_cutoff = "R", "recall", True
+    name = "R"
+    title = "recall"
+    needs_cutoff = True
 
     def kernel(self, ties):
         """Relevant items retrieved, over all relevant items."""
@@ -245,7 +301,7 @@ class HarmonicMean(OfRelevance):
 
     With H relevant items among the first k ranks and :math:`N^+` in all, the harmonic mean
     of precision :math:`H/k` and recall :math:`H/N^+` is :math:`2 H / (k + N^+)`. It is
-    linear in H, so the expectation of H is put in, as of :data:`P`. Values are in [0, 1].
+    linear in H, so the expectation of H is put in, as for :data:`P`. Values are in [0, 1].
 
     Parameters
     ----------
@@ -259,12 +315,15 @@ class HarmonicMean(OfRelevance):
     0.444444...
     """
 
-    name, title, needs_cutoff = "F1", "F1", True
+    name = "F1"
+    title = "F1"
+    needs_cutoff = True
 
     def kernel(self, ties):
         """Twice the relevant items retrieved, over k and all relevant items together."""
-        both = np.add(ties.k, ties.n_relevant, dtype=np.float64)  # int64 may be too small
-        return 2 * relevant_within(ties) / np.maximum(both, 1)
+        # The sum of two int64 may not fit int64.
+        divisor = np.add(ties.k, ties.n_relevant, dtype=np.float64)
+        return 2 * relevant_within(ties) / np.maximum(divisor, 1)
 
 
 class RPrecision(Precision):
@@ -285,7 +344,10 @@ class RPrecision(Precision):
     0.75
     """
 
-    name, title, needs_cutoff, takes_cutoff = "Rprec", "R-precision", False, False
+    name = "Rprec"
+    title = "R-precision"
+    needs_cutoff = False
+    takes_cutoff = False
 
     def ranks(self, ties, cutoffs):
         """The number of relevant items of each query, in place of a cutoff."""
@@ -310,12 +372,15 @@ class JudgedFraction(Measure):
     array([[0.5]])
     """
 
-    name, title, of_runs_only, rel = "Judged", "judged", True, None
+    name = "Judged"
+    title = "judged"
+    of_runs_only = True
+    rel = None
 
     def ranks(self, ties, cutoffs):
-        """The cutoffs, and the number of retrieved documents where that is less."""
-        every = np.where(cutoffs == ALL_RANKS, np.iinfo(np.int64).max, cutoffs)
-        return np.minimum(every, ties.n_items)
+        """The cutoffs, or the number of retrieved documents if that is less."""
+        n_ranks = np.where(cutoffs == ALL_RANKS, np.iinfo(np.int64).max, cutoffs)
+        return np.minimum(n_ranks, ties.n_items)
 
     def kernel(self, ties):
         """Judged documents among the first k, all of which count as relevant here."""
@@ -331,10 +396,10 @@ class BinaryPreference(OfRelevance):
     .. math:: \frac1R \left(1 - \frac{\min(b, R)}{\min(N, R)}\right),
 
     or 1/R if none is before it, as in trec_eval. Documents that nobody judged do not
-    matter. In a tie that holds m judged irrelevant documents, b is that of the tie's
-    beginning plus any number from 0 to m, each as likely, over which the mean is taken.
-    Values are in [0, 1]. Arrays and tables hold an affinity for every item, so that this is
-    a measure of runs only.
+    matter. In a tie with m judged irrelevant documents, b is their number before the tie
+    plus any number from 0 to m, each as likely, and the mean over these is taken. Values
+    are in [0, 1]. Arrays and tables hold an affinity for every item, so that this is a
+    measure of runs only.
 
     Parameters
     ----------
@@ -354,34 +419,40 @@ class BinaryPreference(OfRelevance):
     array([[0.5]])
     """
 
-    name, title, of_runs_only, takes_cutoff = "Bpref", "bpref", True, False
+    name = "Bpref"
+    title = "bpref"
+    of_runs_only = True
+    takes_cutoff = False
 
     def kernel(self, ties):
         """Sum over the ties of what their relevant documents count."""
         relevant = ties.gains(lambda grade: grade >= self.rel)
-        others = ties.gains(lambda grade: (grade >= 0) & (grade < self.rel))
-        (_, n_relevant), (before, n_others) = ties.sums(relevant), ties.sums(others)
-        # Of the others + 1 numbers from `before` on the first are those below n_relevant
-        n_below = np.clip(n_relevant - before, 0, others + 1)
+        irrelevant = ties.gains(lambda grade: (grade >= 0) & (grade < self.rel))
+        _, n_relevant = ties.sums(relevant)
+        before, n_irrelevant = ties.sums(irrelevant)
+        # A relevant document has b irrelevant ones before it, one of the irrelevant + 1
+        # numbers from `before` on. The first of these are below n_relevant.
+        n_below = np.clip(n_relevant - before, 0, irrelevant + 1)
         total = n_below * before + n_below * (n_below - 1) / 2
-        total += (others + 1 - n_below) * n_relevant
-        lost = total / (others + 1) / np.maximum(np.minimum(n_others, n_relevant), 1)
+        total += (irrelevant + 1 - n_below) * n_relevant
+        most = np.maximum(np.minimum(n_irrelevant, n_relevant), 1)
+        lost = total / (irrelevant + 1) / most
         return ties.sum_before_cut(relevant * (1 - lost) / np.maximum(n_relevant, 1))
 
 
 def relevant_within(ties):
     """Expected number of relevant items among the first k ranks."""
-    n, p, _, tp, take = ties.divided
-    return tp + take * p / np.maximum(n, 1)
+    tie = ties.divided
+    return tie.tp + tie.take * tie.p / np.maximum(tie.n, 1)
 
 
 class ReciprocalRank(OfRelevance):
     r"""Reciprocal rank of the first relevant item; its mean over queries is MRR.
 
-    In the first tie that has p relevant among its n items, after t items, the first
-    relevant one is at place j of the tie with probability
-    :math:`\binom{n-j}{p-1} \big/ \binom np` and then counts :math:`1 / (t + j)`, or 0 if
-    that is beyond the cutoff. Values are in [0, 1].
+    The first tie with relevant items has n items, p of which are relevant, and stands after
+    t items. Its first relevant item is at place j with probability
+    :math:`\binom{n-j}{p-1} \big/ \binom np`, and then counts :math:`1 / (t + j)`, or 0
+    beyond the cutoff. Values are in [0, 1].
 
     Parameters
     ----------
@@ -397,7 +468,8 @@ class ReciprocalRank(OfRelevance):
     0.75
     """
 
-    name, title = "RR", "reciprocal rank"
+    name = "RR"
+    title = "reciprocal rank"
 
     def kernel(self, ties):
         """Sum over the places of the tie, until a relevant item is certain to have come.
@@ -406,35 +478,42 @@ class ReciprocalRank(OfRelevance):
         equally often.
         """
         n, p, t, take = ties.first_relevant
-        values = np.where(p == 1, harmonic_sum(t, take) / np.maximum(n, 1), 0)
+        mean_of_ranks = harmonic_sum(t, take) / np.maximum(n, 1)
+        values = np.where(p == 1, mean_of_ranks, 0)
         none_yet = np.ones(len(values))  # probability that no place so far is relevant
-        most = take.max(axis=1, initial=0) * (p[:, 0] > 1)
-        place = 0
-        active = np.flatnonzero(most)
+        n_places = take.max(axis=1, initial=0) * (p[:, 0] > 1)
+        n_done = 0
+        active = np.flatnonzero(n_places)
         while active.size:
-            width = max(16, CELLS_PER_BLOCK // active.size)
-            places = place + np.arange(min(width, most[active].max() - place))
-            left = np.maximum(n[active] - places, 1)
-            none = np.cumprod(np.maximum(left - p[active], 0) / left, axis=1)
-            none *= none_yet[active, None]
-            none_before = np.concatenate((none_yet[active, None], none[:, :-1]), axis=1)
+            width = max(_PLACES_PER_STEP, CELLS_PER_BLOCK // active.size)
+            n_remaining = n_places[active].max() - n_done
+            places = n_done + np.arange(min(width, n_remaining))
+            n_left = np.maximum(n[active] - places, 1)
+            n_irrelevant = np.maximum(n_left - p[active], 0)
+            before = none_yet[active, None]
+            none = np.cumprod(n_irrelevant / n_left, axis=1)
+            none *= before
+            none_before = np.concatenate((before, none[:, :-1]), axis=1)
+            # Each place has this chance to hold the first relevant item.
+            chance = none_before * p[active] / n_left
+            ranks = t[active] + places + 1
             sums = np.zeros((len(active), len(places) + 1))
-            terms = none_before * p[active] / left / (t[active] + places + 1)
-            np.cumsum(terms, axis=1, out=sums[:, 1:])
-            within = np.clip(take[active] - place, 0, len(places))
+            np.cumsum(chance / ranks, axis=1, out=sums[:, 1:])
+            within = np.clip(take[active] - n_done, 0, len(places))
             values[active] += np.take_along_axis(sums, within, axis=1)
             none_yet[active] = none[:, -1]
-            place += len(places)
-            active = active[(none_yet[active] > _NEGLIGIBLE) & (most[active] > place)]
+            n_done += len(places)
+            goes_on = (none_yet[active] > _NEGLIGIBLE) & (n_places[active] > n_done)
+            active = active[goes_on]
         return values
 
 
 class SuccessRate(OfRelevance):
     r"""Success: the chance of a relevant item among the first k ranks, the hit rate.
 
-    A tie of n items, p of them relevant, leaves none among `take` of its ranks with
+    A tie has n items, p of which are relevant. None is among `take` of its ranks with
     probability :math:`\binom{n - \text{take}}{p} \big/ \binom np`. Values are in [0, 1].
-    Without a cutoff it is 1, and of a run a cutoff is needed.
+    Without a cutoff the value is 1; a run needs a cutoff.
 
     Parameters
     ----------
@@ -455,7 +534,9 @@ class SuccessRate(OfRelevance):
     Success@3 [1.]
     """
 
-    name, title, needs_cutoff = "Success", "success", True
+    name = "Success"
+    title = "success"
+    needs_cutoff = True
 
     def kernel(self, ties):
         """1 - C(n - take, p) / C(n, p), by a product of min(take, p) factors.
@@ -463,22 +544,25 @@ class SuccessRate(OfRelevance):
         Factors stop when the product vanishes: there are at most about sqrt(42 n).
         """
         n, p, _, take = ties.first_relevant
-        fewer = np.minimum(take, p).ravel()
-        more = np.maximum(take, p).ravel()
+        n_factors = np.minimum(take, p).ravel()
+        drawn = np.maximum(take, p).ravel()
         n = np.broadcast_to(n, take.shape).ravel()
         log_none = np.zeros(len(n))
-        factor = 0
-        active = np.flatnonzero(fewer)
+        n_done = 0
+        active = np.flatnonzero(n_factors)
         while active.size:
-            width = max(16, CELLS_PER_BLOCK // active.size)
-            factors = factor + np.arange(min(width, fewer[active].max() - factor))
-            drawn = more[active, None] / np.maximum(n[active, None] - factors, 1)
-            drawn[factors >= fewer[active, None]] = 0
-            with np.errstate(divide="ignore"):  # a certain hit
-                log_none[active] += np.log1p(-np.minimum(drawn, 1)).sum(axis=1)
-            factor += len(factors)
-            goes_on = (log_none[active] > np.log(_NEGLIGIBLE)) & (fewer[active] > factor)
-            active = active[goes_on]
+            width = max(_PLACES_PER_STEP, CELLS_PER_BLOCK // active.size)
+            n_remaining = n_factors[active].max() - n_done
+            places = n_done + np.arange(min(width, n_remaining))
+            n_left = np.maximum(n[active, None] - places, 1)
+            share = drawn[active, None] / n_left
+            share[places >= n_factors[active, None]] = 0
+            # A hit is certain if the chance of none is 0, whose logarithm is -inf.
+            with np.errstate(divide="ignore"):
+                log_none[active] += np.log1p(-np.minimum(share, 1)).sum(axis=1)
+            n_done += len(places)
+            is_likely = log_none[active] > np.log(_NEGLIGIBLE)
+            active = active[is_likely & (n_factors[active] > n_done)]
         return -np.expm1(log_none).reshape(take.shape)
 
 
@@ -497,29 +581,31 @@ class _Discounted(Measure):
         """The measure with its gain; a name that leaves it open takes that of the data."""
         return self if self.dcg else replace(self, dcg=gains)
 
-    def _gain(self, ties):
-        """The gain as a function of an array of affinities."""
-        most_items = max(1, ties.n_items.max(initial=1), ties.n_relevant.max(initial=1))
+    def _gain(self, affinity):
+        """The gain of each affinity."""
+        if self.dcg == "log2":
+            return affinity.astype(np.float64)
+        return np.ldexp(1.0, affinity.astype(np.int32)) - 1
 
-        def gain(affinity):
-            # Of items of the largest affinity the sum must not overflow
-            largest = affinity.max(initial=0)
-            if self.dcg == "log2":
-                if largest > np.finfo(np.float64).max / most_items:
-                    raise ValueError(
-                        f"Grades of {largest} overflow float64 when they are summed over "
-                        f"up to {most_items} items. Pass y_true divided by its maximum."
-                    )
-                return affinity.astype(np.float64)
-            if largest + np.log2(most_items) > _LARGEST_EXPONENT:
+    def _refuse_overflow(self, ties):
+        """Raise ValueError unless float64 holds the gains of items of the largest affinity.
+
+        All items of a query may have it.
+        """
+        largest = ties.cells.grade.max(initial=0)
+        n_items = max(1, ties.n_items.max(initial=1), ties.n_relevant.max(initial=1))
+        if self.dcg == "log2":
+            if largest > np.finfo(np.float64).max / n_items:
                 raise ValueError(
-                    f"The exponential gain 2**affinity - 1 of affinity {largest} overflows "
-                    f"float64 when it is summed over up to {most_items} items. Pass "
-                    "dcg='log2', or give similar items a smaller affinity."
+                    f"Grades of {largest} overflow float64 when they are summed over "
+                    f"up to {n_items} items. Pass y_true divided by its maximum."
                 )
-            return np.ldexp(1.0, affinity.astype(np.int32)) - 1
-
-        return gain
+        elif largest + np.log2(n_items) > _LARGEST_EXPONENT:
+            raise ValueError(
+                f"The exponential gain 2**affinity - 1 of affinity {largest} overflows "
+                f"float64 when it is summed over up to {n_items} items. Pass "
+                "dcg='log2', or give similar items a smaller affinity."
+            )
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -556,20 +642,23 @@ class DiscountedCumulativeGain(_Discounted):
     array([0.81546488])
     """
 
-    name, title, range = "DCG", "DCG", (0.0, math.inf)
+    name = "DCG"
+    title = "DCG"
+    range = (0.0, math.inf)
 
     log_base: float = parameter(2, lambda v: is_real(v) and v > 1, "a number above 1")
 
     def kernel(self, ties):
         """Discounted gains, in units of the logarithm to this base."""
-        return discounted(ties, self._gain(ties)) * np.log2(float(self.log_base))
+        self._refuse_overflow(ties)
+        return discounted(ties, self._gain) * np.log2(float(self.log_base))
 
 
 class NormalizedDCG(_Discounted):
-    """DCG over that of the best ranking.
+    """DCG over the DCG of the best ranking.
 
-    The best ranking has all relevant items by descending affinity, also documents that a
-    run has not retrieved. Tied items share gains as in :data:`DCG`. Values are in [0, 1];
+    The best ranking has all relevant items by descending affinity, documents that a run has
+    not retrieved included. Tied items share gains as in :data:`DCG`. Values are in [0, 1];
     the base of the logarithm cancels.
 
     Parameters
@@ -580,15 +669,15 @@ class NormalizedDCG(_Discounted):
 
     Notes
     -----
-    Two customs bear the name. trec_eval and ir_measures have linear gains, and papers on
-    learning to rank, such as the one that this library is named after, exponential ones.
-    A measure with `dcg` means the same of all data. ``nDCG`` by itself follows the custom
-    of its data:
+    Two customs bear the name. trec_eval and ir_measures have linear gains. Papers on
+    learning to rank, such as the one that this library is named after, have exponential
+    gains. A measure with `dcg` means the same for all data. ``nDCG`` by itself follows the
+    custom of its data:
 
-    * Of runs and judgments (:func:`~sklearn_talr.runs.evaluate_run`, its command and the
+    * For runs and judgments (:func:`~sklearn_talr.runs.evaluate_run`, its command and the
       provider for ir_measures) it is ``nDCG(dcg="log2")``.
-    * Of tables of counts and of arrays (everything else, scores of hashers included) it is
-      ``nDCG(dcg="exp-log2")``, and reports, pictures and scorers print it so.
+    * For tables of counts and for arrays (everything else, scores of hashers included) it
+      is ``nDCG(dcg="exp-log2")``, and reports, pictures and scorers print it so.
 
     With affinities 0 and 1 alone the two are equal.
 
@@ -604,13 +693,14 @@ class NormalizedDCG(_Discounted):
     nDCG(dcg="log2") 0.8597
     """
 
-    name, title = "nDCG", "nDCG"
+    name = "nDCG"
+    title = "nDCG"
 
     def kernel(self, ties):
-        """Discounted gains over those of the best ranking."""
-        gain = self._gain(ties)
-        ideal = discounted(ties.ideal, gain)
-        return discounted(ties, gain) / np.where(ideal == 0, 1, ideal)
+        """Discounted gains, over the discounted gains of the best ranking."""
+        self._refuse_overflow(ties)
+        ideal = discounted(ties.ideal, self._gain)
+        return discounted(ties, self._gain) / np.where(ideal == 0, 1, ideal)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -644,7 +734,8 @@ class RankBiasedPrecision(Measure):
     0.375
     """
 
-    name, title = "RBP", "rank-biased precision"
+    name = "RBP"
+    title = "rank-biased precision"
 
     p: float = parameter(
         0.8, lambda v: is_real(v) and 0 < v < 1, "a number between 0 and 1"
@@ -667,19 +758,20 @@ class RankBiasedPrecision(Measure):
 
     def kernel(self, ties):
         """Discounted gains of the first k ranks."""
+        return discounted(ties, self._gain, self._discount_sum)
+
+    def _gain(self, grade):
+        """The gain of each grade."""
+        return (grade > 0).astype(float) if self.rel else grade / self.max_rel
+
+    def _discount_sum(self, start, length):
+        """Sum of the discounts over ranks start + 1, ..., start + length."""
         log_p = np.log(self.p)
-
-        def rank_sum(start, length):
-            return -np.exp(log_p * start) * np.expm1(log_p * length)
-
-        def gain(grade):
-            return (grade > 0).astype(float) if self.rel else grade / self.max_rel
-
-        return discounted(ties, gain, rank_sum)
+        return -np.exp(log_p * start) * np.expm1(log_p * length)
 
 
 def scale_of(measure, largest):
-    """`max_rel` of a measure, or the largest affinity; no affinity may be beyond it."""
+    """The `max_rel` of a measure, or else the largest affinity, which none may exceed."""
     if measure.max_rel is not None and largest > measure.max_rel:
         raise ValueError(
             f"{measure.name} has max_rel={measure.max_rel}, but a relevance is {largest}. "
@@ -693,9 +785,10 @@ def discounted(ties, gain, rank_sum=discount_sum):
 
     `rank_sum` is the sum of discounts over ranks start + 1, ..., start + length.
     """
-    mean = ties.gains(gain) / np.maximum(ties.n, 1)
-    total = ties.sum_before_cut(mean * rank_sum(ties.t, ties.n))
-    return total + ties.at_cut(mean) * rank_sum(ties.at_cut(ties.t), ties.take)
+    mean_gain = ties.gains(gain) / np.maximum(ties.n, 1)
+    whole = mean_gain * rank_sum(ties.t, ties.n)
+    divided = ties.at_cut(mean_gain) * rank_sum(ties.at_cut(ties.t), ties.take)
+    return ties.sum_before_cut(whole) + divided
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -707,8 +800,8 @@ class ExpectedReciprocalRank(Measure):
     before a tie are passed does not depend on their order; let P be the probability. In a
     tie of n, let :math:`m_j` be the mean, over all sets of j of its items, of the
     probability to pass them all. In random order the user then stops at place j + 1 with
-    probability :math:`m_j - m_{j+1}`. With t items before the tie, of which the cutoff sees
-    `take` ranks,
+    probability :math:`m_j - m_{j+1}`. With t items before the tie, and `take` of its ranks
+    within the cutoff,
 
     .. math::
 
@@ -732,7 +825,8 @@ class ExpectedReciprocalRank(Measure):
     0.4583333...
     """
 
-    name, title = "ERR", "expected reciprocal rank"
+    name = "ERR"
+    title = "expected reciprocal rank"
 
     max_rel: int = level(4)
 
@@ -743,52 +837,159 @@ class ExpectedReciprocalRank(Measure):
 
     def kernel(self, ties):
         """Sum over ties of the chance to reach them, times the mean of 1 / rank in them."""
-        # Items one by one, and the chance to pass all of their query that come before
-        cells, p, n_queries = ties.cells, ties.p[ties.p > 0], len(ties.n_items)
+        cells = ties.cells
+        n_queries = len(ties.n_items)
+        # The relevant items one by one, and the chance to pass each.
         grade = np.repeat(cells.grade, cells.count)
-        passed = 1 - np.ldexp(np.ldexp(1.0, grade.astype(int)) - 1, -self.max_rel)
-        size = np.bincount(np.repeat(cells.query, cells.count), minlength=n_queries)
-        before = np.ones(len(passed))
-        for _, item, inside in padded_rows(np.cumsum(size) - size, size, CELLS_PER_BLOCK):
-            rows = np.ones(item.shape)
-            np.cumprod(passed[item[:, :-1]], axis=1, out=rows[:, 1:])
-            before[item[inside]] = rows[inside]
-
-        # Ties that a cutoff reaches; the others would double the work
-        n, t = ties.n[ties.p > 0], ties.t[ties.p > 0]
-        query, first = cells.query[cells.starts], np.cumsum(p) - p
-        take = np.clip(ties.reached[query] - t[:, None], 0, n[:, None])
-        width = take.max(axis=1, initial=0)
-        columns = query, n, t, first, p, before[first], take, width
-        query, n, t, first, p, before, take, width = (c[width > 0] for c in columns)
-        stops = np.zeros(take.shape)
-        widest = int(width.max(initial=0))
-        for block, item, inside in padded_rows(first, p, CELLS_PER_BLOCK, widest):
-            # The mean chance to pass all of j items for each j, one item after another
-            place = np.arange(width[block].max() + 1)
-            mean = np.ones((len(item), len(place)))
-            size = (n[block] - p[block])[:, None]
-            for i in range(item.shape[1]):
-                joined = inside[:, i, None]
-                size = size + joined
-                chance = np.minimum(place / np.maximum(size, 1), 1)
-                with_it = passed[item[:, i], None] * np.roll(mean, 1, axis=1)
-                mean = np.where(joined, (1 - chance) * mean + chance * with_it, mean)
-
-            # Sums of P(stop) / rank over the first places
-            sums = np.zeros(mean.shape)
-            ranks = t[block, None] + place[1:]
-            np.cumsum((mean[:, :-1] - mean[:, 1:]) / ranks, axis=1, out=sums[:, 1:])
-            stops[block] = np.take_along_axis(sums, take[block], axis=1)
-        values = np.zeros((n_queries, take.shape[1]))
-        np.add.at(values, query, before[:, None] * stops)
+        gain = np.ldexp(1.0, grade.astype(int)) - 1
+        passes = 1 - np.ldexp(gain, -self.max_rel)
+        n_of_query = np.bincount(np.repeat(cells.query, cells.count), minlength=n_queries)
+        reach = _chance_to_reach(passes, n_of_query)
+        tie = _TiesOfItems.from_ties(ties)
+        stops = _stop_sums(passes, tie)
+        terms = reach[tie.first][:, None] * stops
+        values = np.zeros((n_queries, terms.shape[1]))
+        np.add.at(values, tie.query, terms)
         return values
 
 
-AP, Bpref = AveragePrecision(), BinaryPreference()
-DCG, RBP = DiscountedCumulativeGain(), RankBiasedPrecision()
+class _TiesOfItems(NamedTuple):
+    """Ties that a cutoff reaches, of relevant items that stand one by one.
+
+    Parameters
+    ----------
+    query : ndarray of shape (n_ties,) of int
+        Query of each tie.
+
+    n, p, t : ndarray of shape (n_ties,) of int
+        Items of the tie, its relevant items, and items before it.
+
+    first : ndarray of shape (n_ties,) of int
+        Place of the first relevant item of the tie among the relevant items of all ties.
+
+    take : ndarray of shape (n_ties, n_cutoffs) of int
+        How many ranks of the tie are within each cutoff.
+    """
+
+    query: np.ndarray
+    n: np.ndarray
+    p: np.ndarray
+    t: np.ndarray
+    first: np.ndarray
+    take: np.ndarray
+
+    @classmethod
+    def from_ties(cls, ties):
+        """The ties that a cutoff reaches; the others would double the work."""
+        has_relevant = ties.p > 0
+        n = ties.n[has_relevant]
+        p = ties.p[has_relevant]
+        t = ties.t[has_relevant]
+        query = ties.cells.query[ties.cells.starts]
+        n_reached = ties.reached[query] - t[:, None]
+        take = np.clip(n_reached, 0, n[:, None])
+        all_ties = cls(query=query, n=n, p=p, t=t, first=np.cumsum(p) - p, take=take)
+        is_reached = take.max(axis=1, initial=0) > 0
+        return cls(*(column[is_reached] for column in all_ties))
+
+
+def _chance_to_reach(passes, n_of_query):
+    """The chance to pass all items of the same query that stand before each item.
+
+    Parameters
+    ----------
+    passes : ndarray of shape (n_items,)
+        The chance to pass each item.
+
+    n_of_query : ndarray of shape (n_queries,) of int
+        Number of consecutive items of each query.
+    """
+    reach = np.ones(len(passes))
+    first = np.cumsum(n_of_query) - n_of_query
+    for _, item, inside in padded_rows(first, n_of_query, CELLS_PER_BLOCK):
+        rows = np.ones(item.shape)
+        np.cumprod(passes[item[:, :-1]], axis=1, out=rows[:, 1:])
+        reach[item[inside]] = rows[inside]
+    return reach
+
+
+def _stop_sums(passes, tie):
+    """Mean over the orders of each tie of 1 / rank of the stop in it, once it is reached.
+
+    Parameters
+    ----------
+    passes : ndarray of shape (n_items,)
+        The chance to pass each relevant item.
+
+    tie : _TiesOfItems
+        The ties.
+
+    Returns
+    -------
+    stops : ndarray of shape (n_ties, n_cutoffs)
+        Sums over the ranks within each cutoff.
+    """
+    stops = np.zeros(tie.take.shape)
+    width = tie.take.max(axis=1, initial=0)
+    widest = int(width.max(initial=0))
+    for block, item, inside in padded_rows(tie.first, tie.p, CELLS_PER_BLOCK, widest):
+        n_irrelevant = (tie.n[block] - tie.p[block])[:, None]
+        n_places = width[block].max()
+        passed = _mean_passed(passes[item], inside, n_irrelevant, n_places)
+        ranks = tie.t[block, None] + np.arange(1, n_places + 1)
+        sums = np.zeros(passed.shape)
+        stop_chance = passed[:, :-1] - passed[:, 1:]
+        np.cumsum(stop_chance / ranks, axis=1, out=sums[:, 1:])
+        stops[block] = np.take_along_axis(sums, tie.take[block], axis=1)
+    return stops
+
+
+def _mean_passed(passes, inside, n_irrelevant, n_places):
+    """Mean chance to pass all of j items, over all sets of j items of a tie.
+
+    Relevant items join the irrelevant ones, which are always passed, one after another.
+
+    Parameters
+    ----------
+    passes : ndarray of shape (n_ties, n_columns)
+        The chance to pass each relevant item.
+
+    inside : ndarray of shape (n_ties, n_columns) of bool
+        Whether there is an item.
+
+    n_irrelevant : ndarray of shape (n_ties, 1) of int
+        Number of the other items of the tie.
+
+    n_places : int
+        The largest j.
+
+    Returns
+    -------
+    mean : ndarray of shape (n_ties, n_places + 1)
+        For each j from 0 on.
+    """
+    j = np.arange(n_places + 1)
+    mean = np.ones((len(passes), n_places + 1))
+    size = n_irrelevant
+    for column in range(passes.shape[1]):
+        joins = inside[:, column, None]
+        size = size + joins
+        is_chosen = np.minimum(j / np.maximum(size, 1), 1)
+        with_item = passes[:, column, None] * np.roll(mean, 1, axis=1)
+        mean = np.where(joins, (1 - is_chosen) * mean + is_chosen * with_item, mean)
+    return mean
+
+
+AP = AveragePrecision()
+Bpref = BinaryPreference()
+DCG = DiscountedCumulativeGain()
 ERR = ExpectedReciprocalRank()
-P, R, F1 = Precision(), Recall(), HarmonicMean()
-RR, Success = ReciprocalRank(), SuccessRate()
-Rprec, Judged = RPrecision(), JudgedFraction()
+F1 = HarmonicMean()
+Judged = JudgedFraction()
+P = Precision()
+R = Recall()
+RBP = RankBiasedPrecision()
+RR = ReciprocalRank()
+Rprec = RPrecision()
+Success = SuccessRate()
 nDCG = NormalizedDCG()  # noqa: N816

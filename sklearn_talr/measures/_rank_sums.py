@@ -9,7 +9,7 @@ table asymptotic series are exact, in which the difference is taken term by term
 
 import numpy as np
 
-_MOST_RANKS = 2**20  # tabulated: 16 MiB for each of the two functions
+_MOST_RANKS = 2**20  # ranks in a table, 16 MiB for each of the two functions
 _RANKS_PER_BLOCK = 2**16
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 
@@ -27,27 +27,37 @@ class RankSum:
     """
 
     def __init__(self, term, tail):
-        self._term, self._tail = term, tail
+        self._term = term
+        self._tail = tail
         self._tables = _tabulate(term, 2**10)
 
     def __call__(self, start, length):
         """Sum over ranks start + 1, ..., start + length, for arrays of integers."""
         end = start + length
-        # Tables that reach the last rank, or as far as they go; they never shrink
-        rank = min(int(end.max(initial=0)), _MOST_RANKS)
+        sums, lost = self._tables_up_to(int(end.max(initial=0)))
+        last = len(sums) - 1
+        near_start = np.minimum(start, last)
+        near_end = np.minimum(end, last)
+        total = sums[near_end] - sums[near_start]
+        total = total + (lost[near_end] - lost[near_start])
+        is_beyond = end > last
+        if is_beyond.any():
+            far_start = np.broadcast_to(np.maximum(start, last), end.shape)
+            total[is_beyond] += self._tail(far_start[is_beyond], end[is_beyond])
+        return total
+
+    def _tables_up_to(self, rank):
+        """Tables that reach a rank, or as far as tables go; they never shrink.
+
+        Another thread may replace the tables meanwhile, so that both come from one read.
+        """
+        rank = min(rank, _MOST_RANKS)
         tables = self._tables
         if len(tables[0]) <= rank:
             n_ranks = min(_MOST_RANKS, 1 << rank.bit_length())
-            tables = self._tables = _tabulate(self._term, n_ranks)
-        sums, lost = tables
-        last = len(sums) - 1
-        near_start, near_end = np.minimum(start, last), np.minimum(end, last)
-        total = (sums[near_end] - sums[near_start]) + (lost[near_end] - lost[near_start])
-        beyond = end > last
-        if beyond.any():
-            far_start = np.broadcast_to(np.maximum(start, last), end.shape)
-            total[beyond] += self._tail(far_start[beyond], end[beyond])
-        return total
+            tables = _tabulate(self._term, n_ranks)
+            self._tables = tables
+        return tables
 
 
 def _tabulate(term, n_ranks):
@@ -56,8 +66,9 @@ def _tabulate(term, n_ranks):
     for start in range(0, n_ranks, _RANKS_PER_BLOCK):
         end = min(n_ranks, start + _RANKS_PER_BLOCK)
         terms = term(np.arange(start + 1, end + 1))
-        partial = np.cumsum(np.append(sums[start], terms))
-        before, after = partial[:-1], partial[1:]
+        partial_sums = np.cumsum(np.append(sums[start], terms))
+        before = partial_sums[:-1]
+        after = partial_sums[1:]
         added = after - before
         error = (before - (after - added)) + (terms - added)
         sums[start + 1 : end + 1] = after
@@ -67,9 +78,11 @@ def _tabulate(term, n_ranks):
 
 def _harmonic_tail(start, end):
     """digamma(end + 1) - digamma(start + 1)."""
-    a, b = start + 1.0, end + 1.0
-    reciprocals = (b - a) / a / b
-    return np.log1p((b - a) / a) + reciprocals * (0.5 + (1 / a + 1 / b) / 12)
+    a = start + 1.0
+    b = end + 1.0
+    logarithm = np.log1p((b - a) / a)
+    reciprocals = (b - a) / a / b  # 1/a - 1/b
+    return logarithm + reciprocals * (0.5 + (1 / a + 1 / b) / 12)
 
 
 def _discount_tail(start, end):
@@ -78,12 +91,16 @@ def _discount_tail(start, end):
     The integral of 1/log(x) is taken over log(x), where the integrand is nearly an
     exponential, by Gauss-Legendre quadrature.
     """
-    a, b = start + 1.5, end + 1.5
+    a = start + 1.5
+    b = end + 1.5
     span = np.log1p((b - a) / a)
-    grown = np.multiply.outer(span, (1 + _NODES) / 2)
-    integral = (np.exp(grown) / (np.log(a)[:, None] + grown)) @ (_WEIGHTS / 2)
-    slopes = 1 / (a * np.log(a) ** 2) - 1 / (b * np.log(b) ** 2)
-    return np.log(2) * (a * span * integral - slopes / 24)
+    nodes = np.multiply.outer(span, (1 + _NODES) / 2)
+    integrand = np.exp(nodes) / (np.log(a)[:, None] + nodes)
+    integral = integrand @ (_WEIGHTS / 2)
+    slope_at_start = 1 / (a * np.log(a) ** 2)
+    slope_at_end = 1 / (b * np.log(b) ** 2)
+    change = slope_at_start - slope_at_end
+    return np.log(2) * (a * span * integral - change / 24)
 
 
 harmonic_sum = RankSum(lambda rank: 1 / rank, _harmonic_tail)

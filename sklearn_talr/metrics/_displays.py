@@ -24,6 +24,7 @@ from ._scorers import estimator_histograms, name_of
 _COLORS = ["#0072B2", "#E69F00", "#000000", "#CC79A7", "#009E73", "#D55E00", "#56B4E9"]
 _LINES = ["-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1))]
 _MARKERS = ["o", "s", "^", "D", "v", "P", "X"]
+_DOTS = {"markersize": 7, "markeredgecolor": "white", "markeredgewidth": 0.8}
 
 
 def line_style(place, kwargs, **defaults):
@@ -31,8 +32,11 @@ def line_style(place, kwargs, **defaults):
     from matplotlib.cbook import normalize_kwargs
     from matplotlib.lines import Line2D
 
-    color, line, marker = (each[place % len(each)] for each in (_COLORS, _LINES, _MARKERS))
-    style = {"color": color, "linestyle": line, "marker": marker}
+    style = {
+        "color": _COLORS[place % len(_COLORS)],
+        "linestyle": _LINES[place % len(_LINES)],
+        "marker": _MARKERS[place % len(_MARKERS)],
+    }
     return style | defaults | normalize_kwargs(kwargs, Line2D)
 
 
@@ -57,18 +61,25 @@ def finish(ax, xlabel, ylabel):
 def finish_rows(ax, xlabel):
     """Label the axes of a picture whose rows are methods."""
     finish(ax, xlabel, "")
-    ax.use_sticky_edges = False  # no bar begins at the frame
+    # Without sticky edges no bar begins at the frame.
+    ax.use_sticky_edges = False
     ax.grid(False, axis="y")
     ax.tick_params(axis="y", length=0)
 
 
-def draw_rows(ax, rows, worst, mean, best, style, alpha):
+def draw_rows(ax, rows, *, worst, mean, best, style, alpha):
     """Draw dots, and bars from worst to best, of one style."""
-    marker = {"markersize": 7, "markeredgecolor": "white", "markeredgewidth": 0.8}
-    (dots,) = ax.plot(mean, rows, **marker | style)
-    width = np.asarray(best) - np.asarray(worst)
-    look = {"height": 0.5, "color": dots.get_color(), "alpha": alpha, "linewidth": 0}
-    return dots, ax.barh(rows, width, left=worst, **look)
+    (dots,) = ax.plot(mean, rows, **_DOTS | style)
+    bars = ax.barh(
+        rows,
+        np.asarray(best) - np.asarray(worst),
+        left=worst,
+        height=0.5,
+        color=dots.get_color(),
+        alpha=alpha,
+        linewidth=0,
+    )
+    return dots, bars
 
 
 def add_legend(ax, **kwargs):
@@ -78,7 +89,7 @@ def add_legend(ax, **kwargs):
 
 
 def check_distances(histogram, display):
-    """Return the histogram if it is one of distances, of which there are means."""
+    """Return the histogram if its columns are distances and some query has a mean."""
     check_hamming(histogram, display)
     check_any(np.any(histogram.n_relevant))
     return histogram
@@ -96,22 +107,19 @@ def by_method(value, is_one):
     `is_one` tells a thing from a list of things; the name of a single method is None.
     """
     methods = value if isinstance(value, Mapping) else {None: value}
-    lists = {name: [v] if is_one(v) else list(v) for name, v in methods.items()}
+    lists = {}
+    for name, things in methods.items():
+        lists[name] = [things] if is_one(things) else list(things)
     if not any(lists.values()):
         raise ValueError("There is nothing to draw: no method is given.")
     return lists
 
 
 def is_codes(value):
-    """Tell one set of codes, also as nested lists, from a list of such sets."""
+    """Whether a value is one set of codes, perhaps nested lists, and no list of sets."""
     if not isinstance(value, list | tuple) or not value:
         return True
     return len(getattr(value[0], "shape", None) or np.shape(value[0])) < 2
-
-
-def _groups_of(options):
-    """Take groups of both sides out of keywords."""
-    return {name: options.pop(name, None) for name in ("groups_query", "groups_database")}
 
 
 class _PanelDisplay:
@@ -157,8 +165,15 @@ class _PanelDisplay:
         display : RadiusDisplay or RetrievalCurveDisplay
             The picture and its numbers.
         """
-        asked = query_codes, database_codes, affinity, y_query, y_database
-        histogram = hamming_histogram(*asked, **_groups_of(options))
+        histogram = hamming_histogram(
+            query_codes,
+            database_codes,
+            affinity,
+            y_query,
+            y_database,
+            groups_query=options.pop("groups_query", None),
+            groups_database=options.pop("groups_database", None),
+        )
         return cls.from_histogram(histogram, **options)
 
     def plot(
@@ -213,7 +228,8 @@ class _PanelDisplay:
                 f"{tuple(names)}, got {len(axes)}."
             )
         label = self.name if name is None else name
-        self.lines_, self.bands_ = {}, {}
+        self.lines_ = {}
+        self.bands_ = {}
         for panel, panel_ax in zip(names, axes):
             style = line_style(len(panel_ax.lines), kwargs, label=label, **self._style)
             self._draw(panel, panel_ax, style)
@@ -353,11 +369,18 @@ class RadiusDisplay(_PanelDisplay):
         display : RadiusDisplay
             The picture and its numbers.
         """
-        ranked = X_query, y_query, affinity, (X_database, y_database), "bits"
-        ranked += (tuple(_groups_of(options).values()),)
-        histogram = next(estimator_histograms(estimator, *ranked))
+        histograms = estimator_histograms(
+            estimator,
+            X_query,
+            y_query,
+            affinity=affinity,
+            database=(X_database, y_database),
+            query="bits",
+            groups_query=options.pop("groups_query", None),
+            groups_database=options.pop("groups_database", None),
+        )
         name = options.pop("name", None) or name_of(estimator)
-        return cls.from_histogram(histogram, name=name, **options)
+        return cls.from_histogram(next(histograms), name=name, **options)
 
     @classmethod
     def from_histogram(
@@ -412,7 +435,8 @@ class RadiusDisplay(_PanelDisplay):
         values = getattr(self, panel)
         (self.lines_[panel],) = ax.plot(np.arange(len(values)), values, **style)
         finish(ax, "Hamming radius", self._labels[panel])
-        ax.set_ylim(-0.03, 1.03)  # all are fractions, on one scale
+        # All values are fractions, on one scale.
+        ax.set_ylim(-0.03, 1.03)
         ax.xaxis.get_major_locator().set_params(integer=True)
 
 
@@ -561,10 +585,18 @@ class RetrievalCurveDisplay(_PanelDisplay):
         display : RetrievalCurveDisplay
             The picture and its numbers.
         """
-        ranked = X_query, y_query, affinity, (X_database, y_database), query
-        ranked += (tuple(_groups_of(options).values()),)
+        histograms = estimator_histograms(
+            estimator,
+            X_query,
+            y_query,
+            affinity=affinity,
+            database=(X_database, y_database),
+            query=query,
+            groups_query=options.pop("groups_query", None),
+            groups_database=options.pop("groups_database", None),
+        )
         name = name_of(estimator, query) if name is None else name
-        return cls._of(estimator_histograms(estimator, *ranked), name).plot(**options)
+        return cls._from_histograms(histograms, name).plot(**options)
 
     @classmethod
     def from_histogram(
@@ -600,43 +632,55 @@ class RetrievalCurveDisplay(_PanelDisplay):
         display : RetrievalCurveDisplay
             The picture and its numbers.
         """
-        return cls._of([histogram], name).plot(ax, panels=panels, **kwargs)
+        return cls._from_histograms([histogram], name).plot(ax, panels=panels, **kwargs)
 
     @classmethod
-    def _of(cls, histograms, name):
+    def _from_histograms(cls, histograms, name):
         """Evaluate histograms of consecutive queries against one database."""
-        k, parts = None, []
+        k = None
+        values = []
         for histogram in histograms:
             if k is None:
-                # Evenly spaced in their logarithm, and the powers of ten
-                n_items = histogram.n_items.max()
-                spaced = np.geomspace(1, n_items, _N_CUTOFFS).round().astype(int)
-                k = np.union1d(spaced, 10 ** np.arange(len(str(n_items))))
-            measures = [measure @ cut for measure in (P, R) for cut in k]
-            parts.append(np.stack(histogram_range(measures, histogram), axis=1))
-        values = np.concatenate(parts)
+                k = _spaced_cutoffs(histogram.n_items.max())
+                measures = [P @ cutoff for cutoff in k] + [R @ cutoff for cutoff in k]
+            values.append(np.stack(histogram_range(measures, histogram), axis=1))
+        values = np.concatenate(values)  # (n_queries, n_orders, n_measures)
         check_any(not np.isnan(values).all())
-        means = np.split(average_queries(values), 2, axis=1)
-        precision, recall = (TieBreakingRange(*of_measure) for of_measure in means)
-        return cls(k=k, precision=precision, recall=recall, name=name)
+        precision, recall = np.split(average_queries(values), 2, axis=1)
+        return cls(
+            k=k,
+            precision=TieBreakingRange(*precision),
+            recall=TieBreakingRange(*recall),
+            name=name,
+        )
 
     def _draw(self, panel, ax, style):
         """Draw the line and the band of a panel."""
         from matplotlib.ticker import EngFormatter
 
-        x, xlabel = self.recall, "recall"
         if panel == "precision_at_k":
-            x, xlabel = TieBreakingRange(self.k, self.k, self.k), "cutoff k"
+            x = TieBreakingRange(self.k, self.k, self.k)
             ax.set_xscale("log")
-            ax.xaxis.set_major_formatter(EngFormatter(sep=""))  # 100, 1k, 10k
+            # Ticks are 100, 1k, 10k.
+            ax.xaxis.set_major_formatter(EngFormatter(sep=""))
+        else:
+            x = self.recall
         (line,) = ax.plot(x.expected, self.precision.expected, **style)
         self.lines_[panel] = line
-        # The area between two curves whose points differ in both coordinates
+        # The band lies between two curves whose points differ in both coordinates.
         outline_x = np.concatenate((x.worst, x.best[::-1]))
         outline_y = np.concatenate((self.precision.worst, self.precision.best[::-1]))
-        look = {"color": line.get_color(), "alpha": 0.2, "linewidth": 0}
-        (self.bands_[panel],) = ax.fill(outline_x, outline_y, **look)
+        (self.bands_[panel],) = ax.fill(
+            outline_x, outline_y, color=line.get_color(), alpha=0.2, linewidth=0
+        )
+        xlabel = "cutoff k" if panel == "precision_at_k" else "recall"
         finish(ax, xlabel, "tie-aware precision")
+
+
+def _spaced_cutoffs(n_items):
+    """Cutoffs that are evenly spaced in their logarithm, and the powers of ten."""
+    spaced = np.geomspace(1, n_items, _N_CUTOFFS).round().astype(int)
+    return np.union1d(spaced, 10 ** np.arange(len(str(n_items))))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -773,15 +817,25 @@ class TieBreakingDisplay:
         display : TieBreakingDisplay
             The picture and its numbers.
         """
-        methods = by_method(estimator, lambda each: hasattr(each, "transform"))
-        ranked = X_query, y_query, affinity, (X_database, y_database), "bits"
-        ranked += (tuple(_groups_of(options).values()),)
-        histograms = {
-            name_of(hashers[0]) if name is None else name: [
-                next(estimator_histograms(hasher, *ranked)) for hasher in hashers
-            ]
-            for name, hashers in methods.items()
-        }
+        groups_query = options.pop("groups_query", None)
+        groups_database = options.pop("groups_database", None)
+        methods = by_method(estimator, lambda value: hasattr(value, "transform"))
+        histograms = {}
+        for name, hashers in methods.items():
+            label = name_of(hashers[0]) if name is None else name
+            histograms[label] = []
+            for hasher in hashers:
+                tables = estimator_histograms(
+                    hasher,
+                    X_query,
+                    y_query,
+                    affinity=affinity,
+                    database=(X_database, y_database),
+                    query="bits",
+                    groups_query=groups_query,
+                    groups_database=groups_database,
+                )
+                histograms[label].append(next(tables))
         return cls.from_histogram(histograms, **options)
 
     @classmethod
@@ -827,18 +881,29 @@ class TieBreakingDisplay:
         """
         queries = by_method(query_codes, is_codes)
         database = by_method(database_codes, is_codes)
-        sizes = [dict(zip(side, map(len, side.values()))) for side in (queries, database)]
-        if sizes[0] != sizes[1]:
+        query_sizes = {name: len(codes) for name, codes in queries.items()}
+        database_sizes = {name: len(codes) for name, codes in database.items()}
+        if query_sizes != database_sizes:
             raise ValueError(
                 "query_codes and database_codes must have the same methods and lengths, "
-                f"got {sizes[0]} and {sizes[1]}."
+                f"got {query_sizes} and {database_sizes}."
             )
-        targets, groups = (affinity, y_query, y_database), _groups_of(options)
-        pairs = {name: zip(queries[name], database[name]) for name in queries}
-        histograms = {
-            name: [hamming_histogram(*codes, *targets, **groups) for codes in of_name]
-            for name, of_name in pairs.items()
-        }
+        groups_query = options.pop("groups_query", None)
+        groups_database = options.pop("groups_database", None)
+        histograms = {}
+        for name in queries:
+            histograms[name] = [
+                hamming_histogram(
+                    method_queries,
+                    method_database,
+                    affinity,
+                    y_query,
+                    y_database,
+                    groups_query=groups_query,
+                    groups_database=groups_database,
+                )
+                for method_queries, method_database in zip(queries[name], database[name])
+            ]
         return cls.from_histogram(histograms, **options)
 
     @classmethod
@@ -868,17 +933,27 @@ class TieBreakingDisplay:
             The picture and its numbers.
         """
         (measure,) = completed_for_arrays([parse_measure(measure)])
-        methods = by_method(histogram, lambda each: isinstance(each, RankingHistogram))
-        named = [(name, one) for name, several in methods.items() for one in several]
-        ranges = []
-        for _, one in named:
-            check_distances(one, cls.__name__)
-            values = histogram_range([measure], one)
-            ranges.append([average_queries(of_order[:, 0]) for of_order in values])
-        ranges = dict(zip(TieBreakingRange._fields, np.transpose(ranges)))
-        n_bits = np.array([one.n_bits for _, one in named])
-        names = None if None in methods else [name for name, _ in named]
-        return cls(**ranges, n_bits=n_bits, names=names, measure=measure).plot(ax, **kwargs)
+        methods = by_method(histogram, lambda value: isinstance(value, RankingHistogram))
+        names = []
+        n_bits = []
+        means = []
+        for name, tables in methods.items():
+            for table in tables:
+                check_distances(table, cls.__name__)
+                values = histogram_range([measure], table)
+                means.append([average_queries(in_order[:, 0]) for in_order in values])
+                n_bits.append(table.n_bits)
+                names.append(name)
+        worst, expected, best = np.transpose(means)
+        display = cls(
+            worst=worst,
+            expected=expected,
+            best=best,
+            n_bits=np.array(n_bits),
+            names=None if None in methods else names,
+            measure=measure,
+        )
+        return display.plot(ax, **kwargs)
 
     @classmethod
     def from_runs(
@@ -911,10 +986,11 @@ class TieBreakingDisplay:
         display : TieBreakingDisplay
             The picture and its numbers; `n_bits` is None.
         """
-        systems = by_method(evaluations, lambda each: not isinstance(each, Iterable))
-        names, means = [], []
-        for name, of_name in systems.items():
-            for result in of_name:
+        systems = by_method(evaluations, lambda value: not isinstance(value, Iterable))
+        names = []
+        means = []
+        for name, results in systems.items():
+            for result in results:
                 if not hasattr(result, "means"):
                     raise TypeError(
                         f"from_runs takes what evaluate_run returns, got {result!r}."
@@ -931,8 +1007,15 @@ class TieBreakingDisplay:
             raise ValueError(
                 f"systems must have different names, got {names}. Pass a dict."
             )
-        ranges = {key: [mean[key] for mean in means] for key in TieBreakingRange._fields}
-        return cls(**ranges, n_bits=None, names=names, measure=measure).plot(ax, **kwargs)
+        display = cls(
+            worst=[mean["worst"] for mean in means],
+            expected=[mean["expected"] for mean in means],
+            best=[mean["best"] for mean in means],
+            n_bits=None,
+            names=names,
+            measure=measure,
+        )
+        return display.plot(ax, **kwargs)
 
     def plot(
         self, ax: Any = None, *, name: str | Sequence[str] | None = None, **kwargs: Any
@@ -955,7 +1038,7 @@ class TieBreakingDisplay:
         display : TieBreakingDisplay
             This display.
         """
-        # Methods in order of appearance, and their labels
+        # Methods are in order of appearance.
         names = [None] * len(self.worst) if self.names is None else list(self.names)
         methods = list(dict.fromkeys(names))
         labels = methods if name is None else np.atleast_1d(name).tolist()
@@ -964,19 +1047,27 @@ class TieBreakingDisplay:
                 f"name must name each of the {len(methods)} methods, got {name!r}."
             )
 
-        # A row for each method and length; without lengths there is one group of rows
-        method = np.array([methods.index(each) for each in names])
+        # Each method and length has a row. Rows of one length are a group, and without
+        # lengths there is one group.
+        method = np.array([methods.index(method_name) for method_name in names])
         n_bits = np.zeros(len(method)) if self.n_bits is None else self.n_bits
         lengths, length = np.unique(n_bits, return_inverse=True)
-        height = len(methods) + 0.7  # of a group, with the gap after it
+        height = len(methods) + 0.7  # rows of a group, with the gap after it
         places = length * height + method
         ax = single_axes(self, ax, figsize=(6.4, 1.1 + 0.23 * height * len(lengths)))
-        self.intervals_, self.dots_ = [], []
-        ranges = np.array([self.worst, self.expected, self.best])
+        self.intervals_ = []
+        self.dots_ = []
         for place, label in enumerate(labels):
             rows = method == place
-            style = line_style(place, kwargs, linestyle="none", label=label)
-            dots, bars = draw_rows(ax, places[rows], *ranges[:, rows], style, alpha=0.35)
+            dots, bars = draw_rows(
+                ax,
+                places[rows],
+                worst=np.asarray(self.worst)[rows],
+                mean=np.asarray(self.expected)[rows],
+                best=np.asarray(self.best)[rows],
+                style=line_style(place, kwargs, linestyle="none", label=label),
+                alpha=0.35,
+            )
             self.intervals_.append(bars)
             self.dots_.append(dots)
         finish_rows(ax, f"{self.measure.label}: worst, expected, best")
@@ -987,6 +1078,8 @@ class TieBreakingDisplay:
             ax.set_yticks(ticks, [f"{n} bits" for n in lengths])
             if labels != [None]:
                 add_legend(ax)
-        ax.set_ylim(len(lengths) * height - 0.85, -0.85)  # shortest codes on top
-        self.ax_, self.figure_ = ax, ax.figure
+        # The shortest codes are on top.
+        ax.set_ylim(len(lengths) * height - 0.85, -0.85)
+        self.ax_ = ax
+        self.figure_ = ax.figure
         return self

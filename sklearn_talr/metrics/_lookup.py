@@ -6,8 +6,8 @@ is the number of those buckets, whether anything lies in them or not.
 ==========  ==================================================================
 symbol      meaning
 ==========  ==================================================================
-n, p        items in the ball of each radius: all, and relevant ones; of pairs
-            those of all queries together: all, and right ones
+n, p        items in the ball of each radius: all, and relevant ones. For pairs:
+            items in the balls of all queries together
 ==========  ==================================================================
 """
 
@@ -37,9 +37,9 @@ def radius_precision(
 
     This is the precision of a lookup, and its mean over queries gives each query the same
     weight. By default that mean leaves out the queries with nothing relevant, and all that
-    they find is wrong. Where most rows have no relative, as in deduplication, it says
-    little about the pairs that are found: :func:`pair_precision` counts those of all
-    queries, and :func:`radius_at_precision` chooses a radius by them.
+    they find is wrong. If most rows have no relative, as in deduplication, it says little
+    about the pairs that are found. :func:`pair_precision` counts the pairs of all queries,
+    and :func:`radius_at_precision` chooses a radius by them.
 
     Parameters
     ----------
@@ -293,12 +293,15 @@ def lookup_cost(n_bits: int, radius: Count = None) -> Floats:
     """
     if isinstance(n_bits, bool) or n_bits < 1:
         raise ValueError(f"n_bits must be a positive integer, got {n_bits!r}.")
-    n_bits, radius = int(n_bits), _check_radius(radius, n_bits)
-    costs, shell, ball = [], 1, 0
-    for r in range(radius + 1):
-        ball += shell
-        costs.append(float(ball) if ball <= sys.float_info.max else math.inf)
-        shell = shell * (n_bits - r) // (r + 1)  # exact: C(n, r + 1) from C(n, r)
+    n_bits = int(n_bits)
+    costs = []
+    n_at_radius = 1  # buckets at distance r
+    n_within = 0  # buckets at distance r or less
+    for r in range(_check_radius(radius, n_bits) + 1):
+        n_within += n_at_radius
+        costs.append(float(n_within) if n_within <= sys.float_info.max else math.inf)
+        # C(n, r + 1) follows from C(n, r) without a remainder.
+        n_at_radius = n_at_radius * (n_bits - r) // (r + 1)
     return np.array(costs)
 
 
@@ -316,7 +319,8 @@ def ball_counts(histogram, radius, caller):
     check_hamming(histogram, caller)
     radius = _check_radius(radius, histogram.n_bits)
     counts = histogram.counts[:, :, : radius + 1]
-    n, p = counts.sum(axis=1), counts[:, 1:].sum(axis=1)
+    n = counts.sum(axis=1)
+    p = counts[:, 1:].sum(axis=1)
     return n.cumsum(axis=1), p.cumsum(axis=1)
 
 
@@ -495,8 +499,8 @@ def radius_at_precision(
 
     confidence : float, default=None
         None asks for the precision of the labeled pairs themselves. A number between 0 and
-        1, such as 0.95, asks for a lower bound of the precision of all pairs of which these
-        are a random sample. It needs pairs that were drawn one by one, from
+        1, such as 0.95, asks for a lower bound of the precision of all pairs, if the
+        labeled ones are a random sample. It needs pairs that were drawn one by one, from
         :meth:`HammingHistogram.from_pairs
         <sklearn_talr.histogram.HammingHistogram.from_pairs>`.
 
@@ -524,9 +528,9 @@ def radius_at_precision(
     A radius that was chosen by few pairs is uncertain. Where all of n labeled pairs within
     a radius are right, the precision may still be as low as about :math:`1 - 3/n` (with
     confidence 0.95): 99 % take 300 pairs. With `confidence`, each radius has the exact
-    one-sided bound of Clopper and Pearson, the value of which p or more of n pairs are
-    right with probability ``1 - confidence``. It holds for each radius by itself. As the
-    best of several radii is returned, check it on other pairs where much depends on it.
+    one-sided bound of Clopper and Pearson: the precision with which p or more of n pairs
+    are right with probability ``1 - confidence``. It holds for each radius by itself. As
+    the best of several radii is returned, check it on other pairs if much depends on it.
 
     Labeled pairs must be drawn at random from the pairs within the largest radius that
     matters, in the set that is searched. As many duplicates as strangers, chosen by hand,
@@ -558,9 +562,11 @@ def radius_at_precision(
     n, p = _pairs_found(histogram, None, "radius_at_precision")
     if not n[-1]:
         raise ValueError("histogram holds no pair, so that no radius can be chosen by it.")
-    reached, what = p / np.maximum(n, 1), "precision is"
-    remedy = "Ask for less"
-    if confidence is not None:
+    if confidence is None:
+        reached = p / np.maximum(n, 1)
+        reached_name = "precision is"
+        remedy = "Ask for less"
+    else:
         if len(histogram) != 1:
             raise ValueError(
                 "confidence needs pairs that were drawn one by one, as tabulated by "
@@ -568,15 +574,17 @@ def radius_at_precision(
                 "pairs of one query depend on each other, and those of one set count "
                 "twice. Pass confidence=None, or label a random sample of the pairs."
             )
-        # The least precision with which p or more of n pairs are right often enough
+        # The bound is the least precision with which p or more of n pairs are right often
+        # enough.
         bound = betaincinv(np.maximum(p, 1), n - p + 1, 1 - confidence)
-        reached, what = np.where(p > 0, bound, 0), "lower bound of the precision is"
-        remedy += ", or label more pairs"
+        reached = np.where(p > 0, bound, 0)
+        reached_name = "lower bound of the precision is"
+        remedy = "Ask for less, or label more pairs"
     radii = np.flatnonzero((reached >= precision) & (n > 0))
     if not len(radii):
         best = int(np.argmax(np.where(n > 0, reached, -1)))
         raise ValueError(
-            f"no radius has a precision of {precision}: the largest {what} "
+            f"no radius has a precision of {precision}: the largest {reached_name} "
             f"{reached[best]:.3g}, within radius {best}, of {n[best]} pairs. {remedy}."
         )
     return int(radii[-1])

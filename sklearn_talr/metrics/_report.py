@@ -1,5 +1,6 @@
 """Reports: several measures at once, of two sets of codes or of a fitted hasher."""
 
+from dataclasses import dataclass
 from numbers import Integral, Real
 
 import numpy as np
@@ -11,7 +12,7 @@ from .._hashers import FittedHasher
 from .._types import Affinity, Any, ArrayLike, Column, Count, Literal
 from ..histogram import RankingHistogram, hamming_histogram
 from ..inference import mean_interval
-from ..measures import TieBreakingRange, parse_measures
+from ..measures import Measure, TieBreakingRange, parse_measures
 from ..measures._base import Measures
 from ..measures._evaluation import (
     average_queries,
@@ -157,8 +158,8 @@ def retrieval_report(
         find, which is wrong; :func:`pair_precision` counts it, as deduplication wants.
 
     by : array-like of shape (n_queries,), default=None
-        Labels of the queries, such as class, camera or language, of which each gets a
-        report: a mean over all queries hides rare ones.
+        Labels of the queries, such as class, camera or language. Each label gets a report:
+        a mean over all queries hides rare ones.
 
     as_frame : bool or "auto", default="auto"
         True returns a pandas DataFrame, False a dict; "auto" a DataFrame if pandas is
@@ -212,15 +213,26 @@ def retrieval_report(
     Success@2    1.0      1.00   1.0
     """
     _refuse_unlike_queries(query_codes, "query_codes", sample_weight, by)
-    asked = query_codes, database_codes, affinity, y_query, y_database
-    groups = {"groups_query": groups_query, "groups_database": groups_database}
-
-    def count():
-        yield hamming_histogram(*asked, exclude_self=exclude_self, **groups)
-
+    request = ReportRequest.from_parameters(
+        measures=measures,
+        zero_division=zero_division,
+        sample_weight=sample_weight,
+        radius=radius,
+        by=by,
+        as_frame=as_frame,
+    )
+    histogram = hamming_histogram(
+        query_codes,
+        database_codes,
+        affinity,
+        y_query,
+        y_database,
+        exclude_self=exclude_self,
+        groups_query=groups_query,
+        groups_database=groups_database,
+    )
     n_items = len(database_codes) - exclude_self
-    how = measures, zero_division, sample_weight, radius, by, as_frame
-    return _report(count(), n_items, *how)
+    return _report([histogram], n_items, request)
 
 
 @validated(estimator=[HasMethods("transform")], query=QUERY, **_OF_REPORT)
@@ -295,8 +307,8 @@ def retrieval_report_from_estimator(
         find, which is wrong; :func:`pair_precision` counts it, as deduplication wants.
 
     by : array-like of shape (n_queries,), default=None
-        Labels of the queries, such as class, camera or language, of which each gets a
-        report: a mean over all queries hides rare ones.
+        Labels of the queries, such as class, camera or language. Each label gets a report:
+        a mean over all queries hides rare ones.
 
     as_frame : bool or "auto", default="auto"
         True returns a pandas DataFrame, False a dict; "auto" a DataFrame if pandas is
@@ -343,10 +355,25 @@ def retrieval_report_from_estimator(
     query = FittedHasher.of(estimator).query_form(query)
     if query == "weights" and radius is not None:
         raise ValueError("radius is a Hamming distance; pass query='bits' with it.")
-    ranked = X_query, y_query, affinity, (X_database, y_database), query
-    histograms = estimator_histograms(estimator, *ranked, (groups_query, groups_database))
-    how = measures, zero_division, sample_weight, radius, by, as_frame
-    report = _report(histograms, num_samples(X_database), *how)
+    request = ReportRequest.from_parameters(
+        measures=measures,
+        zero_division=zero_division,
+        sample_weight=sample_weight,
+        radius=radius,
+        by=by,
+        as_frame=as_frame,
+    )
+    histograms = estimator_histograms(
+        estimator,
+        X_query,
+        y_query,
+        affinity=affinity,
+        database=(X_database, y_database),
+        query=query,
+        groups_query=groups_query,
+        groups_database=groups_database,
+    )
+    report = _report(histograms, num_samples(X_database), request)
     if not isinstance(report, dict):
         report.columns.name = query
     return report
@@ -358,76 +385,190 @@ def _refuse_unlike_queries(queries, name, sample_weight, by):
     refuse_unlike_labels(queries, by, (name, "by"))
 
 
-def _report(
-    histograms, n_items, measures, zero_division, sample_weight, radius, by, as_frame
-):
-    """Check cheap parameters first, then count, and average over the queries.
+@dataclass(frozen=True, eq=False)
+class ReportRequest:
+    """What a report is asked for, checked before anything is counted.
 
-    `histograms` yields those of consecutive queries, one alone if there is a radius, each
-    of which has `n_items` items unless some do not count.
-    Public functions alone call it, so that a warning points at their callers.
+    Parameters
+    ----------
+    measures : list of Measure
+        The measures.
+
+    names : list of str
+        Their names, with the gains of DCG and nDCG.
+
+    zero_division : float
+        Value of a query with nothing relevant.
+
+    sample_weight : array-like of shape (n_queries,) or None
+        Weights of the queries in the means.
+
+    radius : int or None
+        Radius of a hash lookup to report.
+
+    by : array-like of shape (n_queries,) or None
+        Labels of the queries, each of which gets a report.
+
+    pandas : module or None
+        pandas, if the report is a DataFrame. None: the report is a dict.
     """
-    if by is not None and sample_weight is not None:
-        raise ValueError("by weighs queries of a label alike; pass no sample_weight.")
-    measures = parse_measures(measures)[0]
-    names = list(map(str, completed_for_arrays(measures)))
-    if as_frame:
-        remedy = "install it, or pass as_frame=False for a dict."
-        try:
-            pandas = optional("pandas", f"as_frame=True needs pandas: {remedy}")
-        except ImportError:
-            if as_frame != "auto":
-                raise
-            as_frame = False
-    parts, n_left_out = [], []
-    for histogram in histograms:
-        parts.append(np.stack(histogram_range(measures, histogram, zero_division), axis=-1))
-        n_left_out.append(n_items - histogram.n_items)
-    values, n_left_out = np.concatenate(parts), np.concatenate(n_left_out)
-    if radius is not None:
-        # No order of ties changes hash lookup, so that its three values are equal
-        n_found = histogram.counts[:, :, : radius + 1].sum(axis=(1, 2))
-        options = {"zero_division": zero_division}
-        lookup = {
-            "radius_precision": radius_precision(histogram, radius, **options)[:, -1],
-            "radius_recall": radius_recall(histogram, radius, **options)[:, -1],
-            "radius_aware_map": radius_aware_precision(histogram, radius, **options)[:, -1],
-            "empty_lookup_fraction": np.where(histogram.n_items, n_found == 0, np.nan),
-        }
-        names += [f"{name}@{radius}" for name in lookup]
-        columns = np.stack(list(lookup.values()), axis=1)[:, :, None]
-        values = np.concatenate((values, np.repeat(columns, 3, axis=2)), axis=1)
-    weights = check_weights(sample_weight, len(values))
-    columns, rows, tables = TieBreakingRange._fields, {None: slice(None)}, {}
-    if by is not None:
-        columns, by = (*columns, "n_queries", "low", "high"), check_groups(by, 0, "by")
-        check_consistent_length(values, by)
-        rows = {label: by == label for label in np.unique(by).tolist()}
-    for label, of_label in rows.items():
-        of_names = values[of_label].swapaxes(0, 1)
-        means = average_queries(values, weights) if by is None else map(_mean, of_names)
-        tables[label] = dict(zip(names, means))
-        if radius is not None:
-            cost = lookup_cost(histogram.n_bits, radius)[-1]
-            tables[label][f"lookup_cost@{radius}"] = [cost] * 3
+
+    measures: list[Measure]
+    names: list[str]
+    zero_division: float
+    sample_weight: Column
+    radius: Count
+    by: Column
+    pandas: Any
+
+    @classmethod
+    def from_parameters(
+        cls, *, measures, zero_division, sample_weight, radius, by, as_frame
+    ):
+        """Check the parameters of a public function."""
+        if by is not None and sample_weight is not None:
+            raise ValueError("by weighs queries of a label alike; pass no sample_weight.")
+        measures, _ = parse_measures(measures)
+        return cls(
+            measures=measures,
+            names=[str(measure) for measure in completed_for_arrays(measures)],
+            zero_division=zero_division,
+            sample_weight=sample_weight,
+            radius=radius,
+            by=by,
+            pandas=_import_pandas(as_frame),
+        )
+
+
+def _import_pandas(as_frame):
+    """pandas, or None if the report is a dict."""
+    if not as_frame:
+        return None
+    remedy = "install it, or pass as_frame=False for a dict."
+    try:
+        return optional("pandas", f"as_frame=True needs pandas: {remedy}")
+    except ImportError:
+        if as_frame != "auto":
+            raise
+        return None
+
+
+def _report(histograms, n_items, request):
+    """Evaluate the histograms of consecutive queries, and average over the queries.
+
+    There is a single histogram if the request has a radius. Each query has `n_items` items
+    unless some do not count.
+    """
+    names = request.names
+    lookup = {}
+    fixed_rows = {}
+    if request.radius is not None:
+        (histogram,) = histograms
+        histograms = [histogram]
+        lookup = _lookup_values(histogram, request)
+        cost = lookup_cost(histogram.n_bits, request.radius)[-1]
+        fixed_rows[f"lookup_cost@{request.radius}"] = [cost] * 3
+    values, n_left_out = _measure_queries(histograms, n_items, request)
+    if lookup:
+        names = names + list(lookup)
+        values = np.concatenate((values, np.stack(list(lookup.values()), axis=1)), axis=1)
+    if request.by is None:
+        weights = check_weights(request.sample_weight, len(values))
+        table = dict(zip(names, average_queries(values, weights))) | fixed_rows
         if n_left_out.any():
-            tables[label]["pairs_left_out"] = [n_left_out[of_label].sum()] * 3
-    if by is not None:
-        means = [[table[name][:3] for name in names] for table in tables.values()]
-        tables[_MACRO] = dict(zip(names, average_queries(np.array(means))))
-    for label, table in tables.items():
-        table = {name: dict(zip(columns, map(float, row))) for name, row in table.items()}
-        if as_frame:
-            table = pandas.DataFrame.from_dict(table, orient="index")
-        tables[label] = table
-    if by is None:
-        return tables[None]
-    return pandas.concat(tables) if as_frame else tables
+            table["pairs_left_out"] = [n_left_out.sum()] * 3
+        return _as_report(table, TieBreakingRange._fields, request.pandas)
+    tables = _tables_by_label(values, names, fixed_rows, n_left_out, request.by)
+    columns = *TieBreakingRange._fields, "n_queries", "low", "high"
+    reports = {
+        label: _as_report(table, columns, request.pandas) for label, table in tables.items()
+    }
+    return request.pandas.concat(reports) if request.pandas else reports
 
 
-def _mean(values):
-    """Means of the queries that have a value, their number, and an interval."""
-    known = values[~np.isnan(values[:, 1])]
-    if not len(known):
-        return [*[np.nan] * 3, 0, *[np.nan] * 2]
-    return [*known.mean(axis=0), len(known), *mean_interval(known[:, 1])]
+def _measure_queries(histograms, n_items, request):
+    """Values of the queries, (n_queries, n_measures, 3), and items that do not count."""
+    values = []
+    n_left_out = []
+    for histogram in histograms:
+        in_orders = histogram_range(request.measures, histogram, request.zero_division)
+        values.append(np.stack(in_orders, axis=-1))
+        n_left_out.append(n_items - histogram.n_items)
+    return np.concatenate(values), np.concatenate(n_left_out)
+
+
+def _lookup_values(histogram, request):
+    """Values of hash lookup of each query, by name, each of shape (n_queries, 3).
+
+    No order of ties changes hash lookup, so that its three values are equal.
+    """
+    radius = request.radius
+    zero_division = request.zero_division
+    precision = radius_precision(histogram, radius, zero_division=zero_division)
+    recall = radius_recall(histogram, radius, zero_division=zero_division)
+    raap = radius_aware_precision(histogram, radius, zero_division)
+    n_found = histogram.counts[:, :, : radius + 1].sum(axis=(1, 2))
+    is_empty = np.where(histogram.n_items, n_found == 0, np.nan)
+    lookup = {
+        f"radius_precision@{radius}": precision[:, -1],
+        f"radius_recall@{radius}": recall[:, -1],
+        f"radius_aware_map@{radius}": raap[:, -1],
+        f"empty_lookup_fraction@{radius}": is_empty,
+    }
+    return {name: np.repeat(column[:, None], 3, axis=1) for name, column in lookup.items()}
+
+
+def _tables_by_label(values, names, fixed_rows, n_left_out, by):
+    """Rows of the report of each label of the queries, and of the means of labels.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_queries, n_names, 3)
+        Worst, expected and best values.
+
+    names : list of str
+        What has these values.
+
+    fixed_rows : dict of list
+        Further rows, equal for all labels.
+
+    n_left_out : ndarray of shape (n_queries,) of int
+        Number of items that do not count.
+
+    by : array-like of shape (n_queries,)
+        Label of each query.
+
+    Returns
+    -------
+    tables : dict of dict of list
+        A table for each label, whose rows are lists of numbers.
+    """
+    by = check_groups(by, 0, "by")
+    check_consistent_length(values, by)
+    tables = {}
+    for label in np.unique(by).tolist():
+        is_labeled = by == label
+        rows = [_mean_row(column) for column in values[is_labeled].swapaxes(0, 1)]
+        tables[label] = dict(zip(names, rows)) | fixed_rows
+        if n_left_out.any():
+            tables[label]["pairs_left_out"] = [n_left_out[is_labeled].sum()] * 3
+    means = [[table[name][:3] for name in names] for table in tables.values()]
+    tables[_MACRO] = dict(zip(names, average_queries(np.array(means))))
+    return tables
+
+
+def _mean_row(values):
+    """Means of the queries that have a value, their number, and a 95 % interval."""
+    defined = values[~np.isnan(values[:, 1])]
+    if not len(defined):
+        return [np.nan, np.nan, np.nan, 0, np.nan, np.nan]
+    low, high = mean_interval(defined[:, 1])
+    return [*defined.mean(axis=0), len(defined), low, high]
+
+
+def _as_report(table, columns, pandas):
+    """A table as a DataFrame, or as a dict without pandas."""
+    report = {}
+    for name, row in table.items():
+        report[name] = dict(zip(columns, map(float, row)))
+    return pandas.DataFrame.from_dict(report, orient="index") if pandas else report

@@ -11,8 +11,10 @@ from ..inference._resampling import refuse_unlike_rows
 from ..measures import Measure, parse_measure
 from ._displays import draw_rows, finish, finish_rows, line_style, single_axes
 
-_ROUNDING = 1e-12  # differences up to it are none
-_COLORS = {1: "#0072B2", -1: "#D55E00", 0: "0.45"}  # first ahead, second ahead, undecided
+# Differences up to this are rounding of equal values.
+_ROUNDING = 1e-12
+# Colors of the queries in which the first run is ahead, the second, or neither.
+_COLORS = {1: "#0072B2", -1: "#D55E00", 0: "0.45"}
 
 
 class _ComparisonDisplay:
@@ -32,7 +34,8 @@ class _ComparisonDisplay:
         names = list(map(str, self.names))
         ax.set_yticks(range(len(names)), names, parse_math=False)
         ax.set_ylim(len(names) - 0.4, -0.6)
-        self.ax_, self.figure_ = ax, ax.figure
+        self.ax_ = ax
+        self.figure_ = ax.figure
         return self
 
 
@@ -177,15 +180,18 @@ class RunDifferencesDisplay(_ComparisonDisplay):
             This display.
         """
         for name in ("lowest", "highest"):
-            arrays = self.difference, getattr(self, name)
-            refuse_unlike_labels(*arrays, ("difference", name))
+            limits = getattr(self, name)
+            refuse_unlike_labels(self.difference, limits, ("difference", name))
         ax = single_axes(self, ax, figsize=(6.4, 3.6))
-        columns = np.array([self.difference, self.lowest, self.highest], dtype=float)
-        order = np.argsort(-columns[0], kind="stable")
-        difference, lowest, highest = columns[:, order]
-        side = (lowest >= -_ROUNDING).astype(int) - (highest <= _ROUNDING)
+        difference = np.asarray(self.difference, dtype=float)
+        order = np.argsort(-difference, kind="stable")
+        difference = difference[order]
+        lowest = np.asarray(self.lowest, dtype=float)[order]
+        highest = np.asarray(self.highest, dtype=float)[order]
+        # 1 where the first run is ahead, -1 where the second is, and 0 if ties decide.
+        leader = (lowest >= -_ROUNDING).astype(int) - (highest <= _ROUNDING)
         places = np.arange(len(order))
-        style = {"width": 0.85, "color": [_COLORS[each] for each in side]} | kwargs
+        style = {"width": 0.85, "color": [_COLORS[sign] for sign in leader]} | kwargs
         self.bars_ = ax.bar(places, difference, **style)
         self.ranges_ = ax.vlines(places, lowest, highest, color="0.2", linewidth=0.8)
         ax.axhline(0, color="0.2", linewidth=0.8)
@@ -194,19 +200,19 @@ class RunDifferencesDisplay(_ComparisonDisplay):
         ax.set_xticks([])
         is_equal = np.maximum(np.abs(lowest), np.abs(highest)) <= _ROUNDING
 
-        # In words how many queries each run leads, and how many ties decide
-        undecided = ((side == 0) & ~is_equal).sum()
-        counts = [f"higher in {(side == 1).sum()}", f"lower in {(side == -1).sum()}"]
-        counts.append(f"ties decide {undecided}")
+        # The title counts the queries that each run leads, and those that ties decide.
+        counts = [
+            f"higher in {np.sum(leader == 1)}",
+            f"lower in {np.sum(leader == -1)}",
+            f"ties decide {np.sum((leader == 0) & ~is_equal)}",
+        ]
         if is_equal.any():
             counts.append(f"equal in {is_equal.sum()}")
         title = f"{self.names[0]} minus {self.names[1]}\n{', '.join(counts)}"
         ax.set_title(title, fontsize="medium", loc="left", parse_math=False)
-        self.ax_, self.figure_ = ax, ax.figure
+        self.ax_ = ax
+        self.figure_ = ax.figure
         return self
-
-
-_ARRAYS = "mean", "low", "high", "worst", "best"
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -343,14 +349,16 @@ class TiersDisplay(_ComparisonDisplay):
             The picture and its numbers, the best system first.
         """
         place, measure = place_of_measure(comparison, measure)
-        columns = comparison.means, comparison.means_low, comparison.means_high
-        columns = *columns, comparison.worst, comparison.best
         order = comparison.best_first[:, place]
         display = cls(
             names=[comparison.names[run] for run in order],
+            mean=comparison.means[order, place],
+            low=comparison.means_low[order, place],
+            high=comparison.means_high[order, place],
+            worst=comparison.worst[order, place],
+            best=comparison.best[order, place],
             tiers=comparison.tiers[measure],
             measure=measure,
-            **dict(zip(_ARRAYS, (column[order, place] for column in columns))),
         )
         return display.plot(ax, **kwargs)
 
@@ -370,31 +378,55 @@ class TiersDisplay(_ComparisonDisplay):
         display : TiersDisplay
             This display.
         """
-        self._refuse_other_systems(_ARRAYS)
+        self._refuse_other_systems(("mean", "low", "high", "worst", "best"))
         n_systems = len(self.names)
         size = 6.4 + 0.18 * len(self.tiers), 1.2 + 0.34 * n_systems
         ax = single_axes(self, ax, figsize=size)
         rows = np.arange(n_systems)
-        style = line_style(0, kwargs, linestyle="none", zorder=3)
-        means = self.worst, self.mean, self.best
-        self.dots_, self.ranges_ = draw_rows(ax, rows, *means, style, alpha=0.2)
+        self.dots_, self.ranges_ = draw_rows(
+            ax,
+            rows,
+            worst=self.worst,
+            mean=self.mean,
+            best=self.best,
+            style=line_style(0, kwargs, linestyle="none", zorder=3),
+            alpha=0.2,
+        )
         color = self.dots_.get_color()
         self.intervals_ = ax.hlines(rows, self.low, self.high, color=color, linewidth=1.6)
-
-        # Tiers to the right of the frame, each a bracket with notches
-        across = ax.get_yaxis_transform()  # rows are data, columns shares of the width
-        style = {"color": "0.55", "linewidth": 1.5, "marker": 0, "markersize": 7}
-        style |= {"solid_capstyle": "butt", "markeredgewidth": 1.5}
         self.tiers_ = []
-        for column, tier in enumerate(self.tiers):
-            of_tier = sorted(list(self.names).index(name) for name in tier)
-            place = np.full(len(of_tier), 1.03 + 0.035 * column)
-            self.tiers_ += ax.plot(place, of_tier, transform=across, clip_on=False, **style)
-            top = {"xytext": (0, 9), "textcoords": "offset points", "ha": "center"}
-            head = (place[0], of_tier[0])
-            ax.annotate(ascii_uppercase[column % 26], head, xycoords=across, **top)
+        for number, tier in enumerate(self.tiers):
+            tier_rows = sorted(list(self.names).index(name) for name in tier)
+            self.tiers_ += self._draw_bracket(ax, number, tier_rows)
         xlabel = f"{_label(self.measure)}: mean, interval, what ties can do"
         return self._finish_systems(ax, xlabel)
+
+    def _draw_bracket(self, ax, number, tier_rows):
+        """Draw a tier to the right of the frame: a notch in each row, a letter on top."""
+        # Rows are data, and columns are shares of the width.
+        beside_rows = ax.get_yaxis_transform()
+        column = np.full(len(tier_rows), 1.03 + 0.035 * number)
+        lines = ax.plot(
+            column,
+            tier_rows,
+            transform=beside_rows,
+            clip_on=False,
+            color="0.55",
+            linewidth=1.5,
+            marker=0,
+            markersize=7,
+            solid_capstyle="butt",
+            markeredgewidth=1.5,
+        )
+        ax.annotate(
+            ascii_uppercase[number % 26],
+            (column[0], tier_rows[0]),
+            xycoords=beside_rows,
+            xytext=(0, 9),
+            textcoords="offset points",
+            ha="center",
+        )
+        return lines
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -523,9 +555,15 @@ class RanksDisplay(_ComparisonDisplay):
         n_systems = len(self.names)
         ax = single_axes(self, ax, figsize=(6.4, 1.2 + 0.22 * n_systems))
         rows = np.arange(n_systems)
-        style = line_style(0, kwargs, linestyle="none", zorder=3, markersize=5)
-        ends = np.asarray(self.rank_low) - 0.4, rows + 1, np.asarray(self.rank_high) + 0.4
-        self.dots_, self.ranges_ = draw_rows(ax, rows, *ends, style, alpha=0.35)
+        self.dots_, self.ranges_ = draw_rows(
+            ax,
+            rows,
+            worst=np.asarray(self.rank_low) - 0.4,
+            mean=rows + 1,
+            best=np.asarray(self.rank_high) + 0.4,
+            style=line_style(0, kwargs, linestyle="none", zorder=3, markersize=5),
+            alpha=0.35,
+        )
         ax.locator_params(axis="x", integer=True)
         xlabel = f"rank by {_label(self.measure)}, as far as systems are separated"
         return self._finish_systems(ax, xlabel)

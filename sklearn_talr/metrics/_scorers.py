@@ -11,7 +11,7 @@ from .._hashers import QUERIES, FittedHasher
 from .._parameters import parameters
 from .._types import Affinity, Any, Callable, Column, Literal
 from ..affinity import resolve_affinity
-from ..affinity._groups import leave_out_groups
+from ..affinity._excluded import leave_out_groups
 from ..histogram import hamming_histogram
 from ..histogram._hamming import weighted_histograms
 from ..measures import parse_measures
@@ -26,17 +26,29 @@ from ..measures._evaluation import (
 QUERY = [StrOptions(QUERIES)]
 
 
-def estimator_histograms(estimator, X, y, affinity, database, query, groups=(None, None)):
+def estimator_histograms(
+    estimator,
+    X,
+    y,
+    *,
+    affinity,
+    database,
+    query,
+    groups_query=None,
+    groups_database=None,
+):
     """Encode samples by a fitted hasher, and count items by tie for each as a query.
 
-    The parameters are those of :func:`make_retrieval_scorer` and of its scorer.
+    The parameters mean what they mean for :func:`make_retrieval_scorer` and its scorer.
 
     Yields
     ------
     histogram : RankingHistogram
-        Of consecutive queries; the only one, a HammingHistogram, where queries are bits.
+        Counts of consecutive queries. If queries are bits, there is one, a
+        HammingHistogram.
     """
-    hasher, exclude_self = FittedHasher.of(estimator), isinstance(database, str)
+    hasher = FittedHasher.of(estimator)
+    exclude_self = isinstance(database, str)
     if exclude_self and hasher.has_two_views:
         raise ValueError(
             "database='rest' ranks the samples for each other, but the hasher was fitted "
@@ -45,48 +57,72 @@ def estimator_histograms(estimator, X, y, affinity, database, query, groups=(Non
         )
     X_items, y_items = (X, None) if exclude_self else database
     refuse_unlike_labels(X, y, ("X", "y"))
-    refuse_unlike_labels(X, groups[0], ("X", "groups"))
+    refuse_unlike_labels(X, groups_query, ("X", "groups"))
     refuse_unlike_labels(X_items, y_items, ("X of database", "y of database"))
-    refuse_unlike_labels(X_items, groups[1], ("X of database", "groups_database"))
-    X, X_items = hasher.read(X), hasher.read(X_items)
-    if y_items is not None:  # whose form says more than that of few queries
+    refuse_unlike_labels(X_items, groups_database, ("X of database", "groups_database"))
+    X = hasher.read(X)
+    X_items = X if exclude_self else hasher.read(X_items)
+    affinity, y_query, y_items = _settle_both_sides(
+        hasher, X, y, X_items, y_items, affinity=affinity, exclude_self=exclude_self
+    )
+    affinity, y_query, y_items = leave_out_groups(
+        affinity,
+        y_query,
+        y_items,
+        groups_query=groups_query,
+        groups_database=groups_query if exclude_self else groups_database,
+        exclude_self=exclude_self,
+    )
+    if hasher.query_form(query) == "weights":
+        weights = as_numpy(hasher.query_weights(X))
+        yield from weighted_histograms(
+            weights, hasher.encode(X_items), affinity, y_query, y_items
+        )
+        return
+    query_codes, item_codes = _encode(hasher, X, X_items, exclude_self=exclude_self)
+    yield hamming_histogram(query_codes, item_codes, affinity, y_query, y_items)
+
+
+def _settle_both_sides(hasher, X, y, X_items, y_items, *, affinity, exclude_self):
+    """The affinity of queries and items, and the targets of both that it takes."""
+    if y_items is not None:
+        # The form of many items says more than the form of few queries.
         affinity, y_items = _settle_targets(hasher, X_items, y_items, affinity)
     oracle, y_query = _settle_targets(hasher, X, y, affinity)
     if exclude_self:
         y_items = y_query
     elif y_items is None and oracle.by_number:
-        y_items = oracle.targets_of(X_items)  # items that are known by number
+        # The targets of these items are their numbers.
+        y_items = oracle.targets_of(X_items)
         oracle.check_width(y_query, len(y_items))
     elif y_items is None:
         _, y_items = _settle_targets(hasher, X_items, None, affinity)
-    if exclude_self:
-        groups = groups[0], groups[0]
-    ranked = leave_out_groups(oracle, (y_query, y_items), groups, exclude_self=exclude_self)
-    if hasher.query_form(query) == "weights":
-        weights, packed = as_numpy(hasher.query_weights(X)), hasher.encode(X_items)
-        yield from weighted_histograms(weights, packed, *ranked)
-        return
+    return oracle, y_query, y_items
+
+
+def _encode(hasher, X, X_items, *, exclude_self):
+    """Codes of the queries and of the items, which are the same where each is the other."""
     if hasattr(hasher.hasher, "encode_query"):
-        queries, items = hasher.encode_query(X), hasher.encode(X_items)
-    else:
-        queries = hasher.transform(X)
-        items = queries if exclude_self else hasher.transform(X_items)
-    yield hamming_histogram(queries, items, *ranked)
+        return hasher.encode_query(X), hasher.encode(X_items)
+    query_codes = hasher.transform(X)
+    item_codes = query_codes if exclude_self else hasher.transform(X_items)
+    return query_codes, item_codes
 
 
 def name_of(estimator, query="bits"):
-    """Name of the hasher's class for a legend, which tells of weighted queries."""
+    """Name of the hasher's class for a legend, with a note if queries are weighted."""
     hasher = FittedHasher.of(estimator)
     is_weighted = hasher.query_form(query) == "weights"
     return hasher.name + (", weighted queries" if is_weighted else "")
 
 
 def _settle_targets(hasher, X, y, affinity):
-    """The oracle of an affinity, and the targets that it takes."""
+    """The affinity that samples have by default or as asked, and the targets it takes."""
     if isinstance(affinity, str):
         affinity = hasher.affinity_of(affinity)
         if y is not None and getattr(affinity, "comes_with_targets", False):
-            affinity = "auto"  # y brings its own matrix
+            # The targets bring a matrix of their own.
+            affinity = "auto"
     if y is None:
         if not getattr(affinity, "by_distance", False):
             raise ValueError(
@@ -191,14 +227,14 @@ class _Scorer:
         return request
 
     def _by_name(self, values):
-        """The value of the single measure, or those of several by their names."""
+        """The value of the single measure, or a dict of values by names of measures."""
         if self.single:
             return float(values[0])
         return dict(zip(map(str, self.measures), values.tolist()))
 
     def _shown(self):
         """Names of the measures with their gains, as a scorer prints them."""
-        names = list(map(str, completed_for_arrays(self.measures)))
+        names = [str(measure) for measure in completed_for_arrays(self.measures)]
         return repr(names[0] if self.single else names)
 
 
@@ -223,22 +259,39 @@ class _RankingScorer(_Scorer):
             )
         refuse_unlike_labels(X, y, ("X", "y"))
         refuse_unlike_labels(X, groups, ("X", "groups"))
-        names = "decision_function", "predict_proba", "predict"
-        name = next(name for name in names if hasattr(estimator, name))
-        score = getattr(estimator, name)(X)
-        if name != "predict" and np.ndim(score) == 2:
-            if score.shape[1] > 2:
-                raise ValueError(
-                    "make_ranking_scorer needs one score of each sample, but "
-                    f"{type(estimator).__name__} tells {score.shape[1]} classes apart. Fit "
-                    "it to y > 0, or a regressor to the grades."
-                )
-            score = score[:, -1]
-        how = groups, None, True, self.zero_division
-        return self._by_name(score_arrays(self.measures, y, score, *how))
+        score = _item_scores(estimator, X)
+        means = score_arrays(
+            self.measures,
+            y,
+            score,
+            groups=groups,
+            sample_weight=None,
+            average=True,
+            zero_division=self.zero_division,
+        )
+        return self._by_name(means)
 
     def __repr__(self):
         return f"make_ranking_scorer({self._shown()}, zero_division={self.zero_division!r})"
+
+
+def _item_scores(estimator, X):
+    """The score of each sample, by which the items of a query are ranked."""
+    if hasattr(estimator, "decision_function"):
+        scores = estimator.decision_function(X)
+    elif hasattr(estimator, "predict_proba"):
+        scores = estimator.predict_proba(X)
+    else:
+        return estimator.predict(X)
+    if np.ndim(scores) != 2:
+        return scores
+    if scores.shape[1] > 2:
+        raise ValueError(
+            "make_ranking_scorer needs one score of each sample, but "
+            f"{type(estimator).__name__} tells {scores.shape[1]} classes apart. Fit "
+            "it to y > 0, or a regressor to the grades."
+        )
+    return scores[:, -1]
 
 
 @validated(query=QUERY, zero_division=[Real])
@@ -335,8 +388,15 @@ def make_retrieval_scorer(
             "database must be 'rest' or a tuple (X, y), to which groups_database belong"
         )
         raise ValueError(f"{message}, got {database!r}.")
-    of_items = affinity, database, groups_database
-    return _RetrievalScorer(measures, single, zero_division, *of_items, query)
+    return _RetrievalScorer(
+        measures=measures,
+        single=single,
+        zero_division=zero_division,
+        affinity=affinity,
+        database=database,
+        groups_database=groups_database,
+        query=query,
+    )
 
 
 @parameters
@@ -349,19 +409,31 @@ class _RetrievalScorer(_Scorer):
     query: str
 
     def __call__(self, estimator, X, y=None, *, groups=None):
-        ranked = X, y, self.affinity, self.database, self.query
-        tables = estimator_histograms(estimator, *ranked, (groups, self.groups_database))
-        parts = [evaluate_histogram(self.measures, h, self.zero_division) for h in tables]
-        return self._by_name(average_queries(np.concatenate(parts)))
+        histograms = estimator_histograms(
+            estimator,
+            X,
+            y,
+            affinity=self.affinity,
+            database=self.database,
+            query=self.query,
+            groups_query=groups,
+            groups_database=self.groups_database,
+        )
+        values = [
+            evaluate_histogram(self.measures, histogram, self.zero_division)
+            for histogram in histograms
+        ]
+        return self._by_name(average_queries(np.concatenate(values)))
 
     def query_of(self, estimator):
         """Whether a fitted estimator is asked by "bits" or by "weights"."""
         return FittedHasher.of(estimator).query_form(self.query)
 
     def __repr__(self):
+        database = "rest" if isinstance(self.database, str) else "(X, y)"
         return (
             f"make_retrieval_scorer({self._shown()}, "
             f"affinity={self.affinity!r}, "
-            f"database={'rest' if isinstance(self.database, str) else '(X, y)'!r}, "
+            f"database={database!r}, "
             f"query={self.query!r}, zero_division={self.zero_division!r})"
         )

@@ -105,8 +105,15 @@ def tie_aware_average_precision_score(
     >>> tie_aware_average_precision_score([[1, 0, 0]], [[2.0, 2.0, 1.0]])
     0.75
     """
-    how = groups, sample_weight, average, zero_division
-    return score_arrays(at_cutoffs(AP(denominator=denominator), k), y_true, y_score, *how)
+    return score_arrays(
+        at_cutoffs(AP(denominator=denominator), k),
+        y_true,
+        y_score,
+        groups=groups,
+        sample_weight=sample_weight,
+        average=average,
+        zero_division=zero_division,
+    )
 
 
 _GAINS = {
@@ -195,9 +202,16 @@ def tie_aware_dcg_score(
     >>> tie_aware_dcg_score([[1, 0, 0]], [[2.0, 2.0, 1.0]])
     0.815464...
     """
-    how = groups, sample_weight, average, zero_division
     measure = DCG(dcg=dcg, log_base=log_base)
-    return score_arrays(at_cutoffs(measure, k), y_true, y_score, *how)
+    return score_arrays(
+        at_cutoffs(measure, k),
+        y_true,
+        y_score,
+        groups=groups,
+        sample_weight=sample_weight,
+        average=average,
+        zero_division=zero_division,
+    )
 
 
 @validated(**_CHECKS, **_GAINS)
@@ -281,8 +295,15 @@ def tie_aware_ndcg_score(
     >>> tie_aware_ndcg_score([[1, 0, 0]], [[2.0, 2.0, 1.0]])
     0.815464...
     """
-    how = groups, sample_weight, average, zero_division
-    return score_arrays(at_cutoffs(nDCG(dcg=dcg), k), y_true, y_score, *how)
+    return score_arrays(
+        at_cutoffs(nDCG(dcg=dcg), k),
+        y_true,
+        y_score,
+        groups=groups,
+        sample_weight=sample_weight,
+        average=average,
+        zero_division=zero_division,
+    )
 
 
 @validated(**_CHECKS)
@@ -352,8 +373,15 @@ def tie_aware_reciprocal_rank_score(
     >>> tie_aware_reciprocal_rank_score([[1, 0, 0]], [[2.0, 2.0, 1.0]])
     0.75
     """
-    how = groups, sample_weight, average, zero_division
-    return score_arrays(at_cutoffs(RR, k), y_true, y_score, *how)
+    return score_arrays(
+        at_cutoffs(RR, k),
+        y_true,
+        y_score,
+        groups=groups,
+        sample_weight=sample_weight,
+        average=average,
+        zero_division=zero_division,
+    )
 
 
 @validated(**_CHECKS)
@@ -422,8 +450,15 @@ def tie_aware_hit_rate_score(
     >>> tie_aware_hit_rate_score([[1, 0, 0]], [[2.0, 2.0, 2.0]], k=2)
     0.666666...
     """
-    how = groups, sample_weight, average, zero_division
-    return score_arrays(at_cutoffs(Success, k), y_true, y_score, *how)
+    return score_arrays(
+        at_cutoffs(Success, k),
+        y_true,
+        y_score,
+        groups=groups,
+        sample_weight=sample_weight,
+        average=average,
+        zero_division=zero_division,
+    )
 
 
 @validated(**_CHECKS)
@@ -493,8 +528,15 @@ def tie_aware_precision_score(
     >>> tie_aware_precision_score([[1, 1, 0]], [[2.0, 2.0, 2.0]], k=2)
     0.666666...
     """
-    how = groups, sample_weight, average, zero_division
-    return score_arrays(at_cutoffs(P, k), y_true, y_score, *how)
+    return score_arrays(
+        at_cutoffs(P, k),
+        y_true,
+        y_score,
+        groups=groups,
+        sample_weight=sample_weight,
+        average=average,
+        zero_division=zero_division,
+    )
 
 
 @validated(**_CHECKS)
@@ -563,8 +605,15 @@ def tie_aware_recall_score(
     >>> tie_aware_recall_score([[1, 1, 0]], [[2.0, 2.0, 2.0]], k=2)
     0.666666...
     """
-    how = groups, sample_weight, average, zero_division
-    return score_arrays(at_cutoffs(R, k), y_true, y_score, *how)
+    return score_arrays(
+        at_cutoffs(R, k),
+        y_true,
+        y_score,
+        groups=groups,
+        sample_weight=sample_weight,
+        average=average,
+        zero_division=zero_division,
+    )
 
 
 @validated(**_CHECKS)
@@ -633,5 +682,12 @@ def tie_aware_f1_score(
     >>> tie_aware_f1_score([[1, 1, 0]], [[2.0, 2.0, 2.0]], k=2)
     0.666666...
     """
-    how = groups, sample_weight, average, zero_division
-    return score_arrays(at_cutoffs(F1, k), y_true, y_score, *how)
+    return score_arrays(
+        at_cutoffs(F1, k),
+        y_true,
+        y_score,
+        groups=groups,
+        sample_weight=sample_weight,
+        average=average,
+        zero_division=zero_division,
+    )

@@ -16,7 +16,7 @@ from .._compat import Interval, StrOptions
 from .._parameters import KW_ONLY, parameters
 from .._types import Affinity, Array, ArrayLike, Callable, Column, Count, FilePath, Rows
 from ..affinity import BaseAffinity
-from ..affinity._groups import leave_out_groups
+from ..affinity._excluded import leave_out_groups
 from ..codes import PackedCodes, hamming_distances
 from ..codes._scores import signs_of_bits
 from ..histogram import RankingHistogram, hamming_histogram
@@ -845,7 +845,14 @@ class CodeDatabase(FittedAtOnce):
         if affinity is not None:
             y = affinity.check_targets(y)
             affinity.check_width(y, y_database.shape[0])
-            affinity, y, y_database = leave_out_groups(affinity, (y, y_database), groups)
+            groups_query, groups_database = groups
+            affinity, y, y_database = leave_out_groups(
+                affinity,
+                y,
+                y_database,
+                groups_query=groups_query,
+                groups_database=groups_database,
+            )
             y_database = y_database[index.indices]
         if queries.dtype.kind == "f":
             y = np.asarray(y) if affinity is None else y

@@ -13,7 +13,7 @@ from ...affinity import (
     fit_affinity,
     resolve_affinity,
 )
-from ...affinity._groups import within_groups
+from ...affinity._excluded import within_groups
 from ...features._similar_rows import SimilarRows
 from .._base import check_features, errors_told
 

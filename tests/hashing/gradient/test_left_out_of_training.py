@@ -13,7 +13,7 @@ from sklearn_talr.affinity import (
     PrecomputedAffinity,
     ThresholdAffinity,
 )
-from sklearn_talr.affinity._groups import GroupedAffinity, within_groups
+from sklearn_talr.affinity._excluded import GroupedAffinity, within_groups
 from sklearn_talr.hashing import CrossViewHasher
 from sklearn_talr.losses import AveragePrecisionLoss, NDCGLoss
 from sklearn_talr.losses._rankings import measure_rankings
