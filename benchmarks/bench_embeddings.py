@@ -33,7 +33,7 @@ from scipy.linalg import eigh, qr
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import normalize
 
-from sklearn_talr._codes_command import (
+from sklearn_talr.commands.codes import (
     LEAST_TRAIN,
     N_NEIGHBORS,
     Quantizer,
@@ -41,7 +41,7 @@ from sklearn_talr._codes_command import (
     measure,
     split,
 )
-from sklearn_talr._codes_command import METHODS as OF_COMMAND
+from sklearn_talr.commands.codes import METHODS as OF_COMMAND
 
 try:
     import faiss

@@ -40,9 +40,9 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, normalize
 
-from sklearn_talr._codes_command import highest
 from sklearn_talr.affinity import LabelAffinity, SharedLabelAffinity
 from sklearn_talr.codes import hamming_distances, weighted_scores
+from sklearn_talr.commands.codes import highest
 from sklearn_talr.hashing import (
     AdditiveHasher,
     ClassProbabilities,

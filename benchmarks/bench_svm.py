@@ -26,7 +26,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import LinearSVC
 
-from sklearn_talr._progress import Progress
+from sklearn_talr._core.progress import Progress
 from sklearn_talr.measures import nDCG
 from sklearn_talr.metrics import tie_aware_average_precision_score, tie_aware_ndcg_score
 from sklearn_talr.svm import RankingSVC, _solver, loss_augmented_ranks

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.utils import Bunch
 
-from sklearn_talr._compat import Interval, StrOptions, validate_params
+from sklearn_talr._core.compat import Interval, StrOptions, validate_params
 from sklearn_talr.affinity import LabelAffinity, SharedLabelAffinity, ThresholdAffinity
 
 # name: (file, name of the array of targets in it or None, affinity oracle)

@@ -3,7 +3,7 @@
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
-from ._lazy import lazy_names
+from ._core.lazy import lazy_names
 
 if TYPE_CHECKING:  # what editors and type checkers read; below, names come when used
     from . import affinity as affinity
@@ -21,9 +21,9 @@ if TYPE_CHECKING:  # what editors and type checkers read; below, names come when
     from . import neighbors as neighbors
     from . import runs as runs
     from . import svm as svm
-    from .__main__ import show_versions as show_versions
-    from ._warm_up import warm_up as warm_up
     from .affinity import PrecomputedAffinity as PrecomputedAffinity
+    from .commands.versions import show_versions as show_versions
+    from .commands.warm_up import warm_up as warm_up
     from .hashing import AdditiveHasher as AdditiveHasher
     from .hashing import ClassProbabilities as ClassProbabilities
     from .hashing import CrossViewHasher as CrossViewHasher
@@ -38,15 +38,16 @@ if TYPE_CHECKING:  # what editors and type checkers read; below, names come when
 __version__ = "0.1.0.dev0"
 
 # Names are imported on first use, so that ``import sklearn_talr.metrics`` does not pay for
-# torch. Rooms are offered under their own names, but for `features`, which serves others.
+# torch. Rooms are offered under their own names, but not `commands` and `features`, which
+# nobody imports from.
 _HOMES = {"PrecomputedAffinity": "affinity", "RankingSVC": "svm"}
 _HOMES |= {"make_retrieval_scorer": "metrics"}
-_HOMES |= {"show_versions": "__main__", "warm_up": "_warm_up"}
+_HOMES |= {"show_versions": "commands.versions", "warm_up": "commands.warm_up"}
 _HOMES |= dict.fromkeys(["HammingNeighbors", "HashedNeighbors"], "neighbors")
 _HOMES |= dict.fromkeys(["AdditiveHasher", "ITQHasher", "LSHHasher"], "hashing")
 _HOMES |= dict.fromkeys(["ClassProbabilities", "CrossViewHasher", "TALRHasher"], "hashing")
 _ROOMS = {module.name for module in iter_modules(__path__) if module.name[0] != "_"}
-_HOMES |= {room: room for room in _ROOMS - {"features"}}
+_HOMES |= {room: room for room in _ROOMS - {"commands", "features"}}
 
 __all__ = sorted(_HOMES)
 

@@ -1,71 +1,8 @@
 """``python -m sklearn_talr --versions``: what a report of a bug needs."""
 
 import argparse
-import os
-import re
-import sys
-from contextlib import suppress
-from importlib.metadata import PackageNotFoundError, requires, version
 
-import numpy as np
-import sklearn
-
-# Variables that change what the libraries use of a processor, or how scikit-learn behaves
-VARIABLES = "ATEN_CPU_CAPABILITY", "MKL_ENABLE_INSTRUCTIONS", "NPY_DISABLE_CPU_FEATURES"
-VARIABLES += "OMP_NUM_THREADS", "ONEDNN_MAX_CPU_ISA", "OPENBLAS_CORETYPE", "SCIPY_ARRAY_API"
-
-
-def show_versions() -> None:
-    """Print the versions and the machine, for a report of a bug.
-
-    The command ``python -m sklearn_talr --versions`` prints the same. The first sections
-    are those of ``sklearn.show_versions``. Then come the packages that sklearn-talr
-    requires or can use, the instructions that NumPy and torch use of this processor, and
-    the variables that change them. Packages that are not installed are left out.
-
-    Examples
-    --------
-    >>> from sklearn_talr import show_versions
-    >>> show_versions()
-    <BLANKLINE>
-    System:
-    ...
-    sklearn-talr:
-        version: 0...
-    """
-    try:
-        import torch
-    except Exception as error:  # a report of a broken installation is a report, too
-        of_torch = {"torch": f"cannot be imported: {error!r}"}
-    else:
-        of_torch = {
-            "torch instructions": torch.backends.cpu.get_cpu_capability(),
-            "torch threads": torch.get_num_threads(),
-            "CUDA": torch.version.cuda if torch.cuda.is_available() else "no device",
-        }
-    sklearn.show_versions()  # after torch, whose threads it lists
-
-    # Versions of the installed packages that users of sklearn-talr are offered
-    asked, versions = [], {}
-    with suppress(PackageNotFoundError):  # a folder on the path, which names nothing
-        asked = requires("sklearn-talr")
-    for_work = re.compile(r'extra == "(tests|bench|dev|docs)"')
-    offered = {re.match(r"[\w-]+", line)[0] for line in asked if not for_work.search(line)}
-    for name in sorted(offered):
-        with suppress(PackageNotFoundError):
-            versions[name] = version(name)
-    simd = np.show_config("dicts")["SIMD Extensions"]
-    rows = {
-        "version": sys.modules[__package__].__version__,
-        **versions,
-        **of_torch,
-        "NumPy instructions": " ".join([*simd.get("baseline", ()), *simd.get("found", ())]),
-        **{name: os.environ[name] for name in VARIABLES if name in os.environ},
-    }
-    print("\nsklearn-talr:")
-    for name, value in rows.items():
-        print(f"{name:>18}: {value}")
-
+from .commands.versions import show_versions
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(

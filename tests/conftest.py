@@ -12,7 +12,7 @@ from learning import Learned
 from sklearn import config_context
 from sklearn.datasets import load_digits
 
-from sklearn_talr._lazy import has_torch
+from sklearn_talr._core.lazy import has_torch
 
 collect_ignore = ["typing/every_name.py"]  # a program, which one test runs
 HAS_TORCH, HERE = has_torch(), Path(__file__).parent

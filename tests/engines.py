@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import torch
 
-from sklearn_talr._progress import Progress
+from sklearn_talr._core.progress import Progress
 from sklearn_talr.affinity import LabelAffinity
 from sklearn_talr.features._scaling import Scaling
 from sklearn_talr.hashing._linear import start_weights

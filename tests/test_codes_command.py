@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.io import savemat
 
-from sklearn_talr import _codes_command as command
+from sklearn_talr.commands import codes as command
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((300, 16)).astype(np.float32)

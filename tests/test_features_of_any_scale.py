@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 from sklearn_talr import AdditiveHasher, ClassProbabilities, TALRHasher
-from sklearn_talr._arrays import row_norms
+from sklearn_talr._core.validation import row_norms
 from sklearn_talr.affinity import ThresholdAffinity
 from sklearn_talr.hashing import CrossViewHasher
 from sklearn_talr.kernel_ridge import KernelRidgeClassifierCV

@@ -22,7 +22,7 @@ from sklearn.utils.validation import validate_data
 
 import sklearn_talr
 from sklearn_talr import ITQHasher, RankingSVC, TALRHasher
-from sklearn_talr._state import replace_fitted, validate_seen
+from sklearn_talr._core.state import replace_fitted, validate_seen
 from sklearn_talr.hashing import AdditiveHasher
 from sklearn_talr.hashing.training import _fit, _loop, _monitor
 from sklearn_talr.losses import HashNetLoss, OrthoHashLoss
@@ -56,7 +56,7 @@ def modules():
     What it counts would never be given back.
     """
     ours = [m for name, m in sys.modules.items() if name.startswith("sklearn_talr.")]
-    return [module for module in ours if module is not sklearn_talr._threads]
+    return [module for module in ours if module is not sklearn_talr._core.threads]
 
 
 def points(call):

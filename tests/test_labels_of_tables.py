@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_talr import TALRHasher
-from sklearn_talr._arrays import axis_labels, refuse_unlike_labels
+from sklearn_talr._core.validation import axis_labels, refuse_unlike_labels
 from sklearn_talr.baselines import BREHasher
 from sklearn_talr.codes import hamming_distances, maxsim_scores, weighted_scores
 from sklearn_talr.hashing import CrossViewHasher

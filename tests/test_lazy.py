@@ -5,7 +5,7 @@ from types import ModuleType
 
 import pytest
 
-from sklearn_talr._lazy import lazy_names
+from sklearn_talr._core.lazy import lazy_names
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
 import sklearn_talr
-from sklearn_talr._lazy import has_torch
-from sklearn_talr._parameters import KW_ONLY, parameters
+from sklearn_talr._core.lazy import has_torch
+from sklearn_talr._core.parameters import KW_ONLY, parameters
 from sklearn_talr.codes import hamming_distances, pack_codes
 from sklearn_talr.hashing import ClassProbabilities, CrossViewHasher, ITQHasher, LSHHasher
 from sklearn_talr.kernel_ridge import KernelRidgeClassifierCV

@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 from sklearn_talr import ITQHasher, RankingSVC
-from sklearn_talr._progress import Progress
+from sklearn_talr._core.progress import Progress
 from sklearn_talr.baselines import BREHasher, FastHasher, StructHasher
 from sklearn_talr.codes import unpack_codes, weighted_scores
 from sklearn_talr.hashing import AdditiveHasher, ClassProbabilities, CrossViewHasher
@@ -248,7 +248,7 @@ def test_verbose_prints_each_task(case, capsys):
 
 def test_a_fit_that_nobody_sees_says_once_if_it_will_take_minutes(caplog, monkeypatch):
     now = [0.0]
-    monkeypatch.setattr("sklearn_talr._progress.time.perf_counter", lambda: now[0])
+    monkeypatch.setattr("sklearn_talr._core.progress.time.perf_counter", lambda: now[0])
     for verbose, n_tasks, n_alike, seconds, told in [
         (False, 100, 100, 2.0, "2 of 100 is done, and the others may take 4 minutes"),
         (False, 100, 100, 0.5, None),

@@ -15,9 +15,10 @@ from sklearn import config_context
 from sklearn.base import clone
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from sklearn_talr import TALRHasher, _threads
+from sklearn_talr import TALRHasher
+from sklearn_talr._core import threads
+from sklearn_talr._core.threads import one_thread
 from sklearn_talr._loops._compile import compiled
-from sklearn_talr._threads import one_thread
 from sklearn_talr.baselines import MACHasher
 from sklearn_talr.hashing import ITQHasher, _base
 from sklearn_talr.hashing.training import _start
@@ -128,7 +129,7 @@ class TestOneThread:
             assert numbers() == (2, 2)  # torch sets that of OpenMP when a thread first asks
             before = [pool["num_threads"] for pool in threadpool_info()]
             places = []
-            for place in interrupted_at_each_line(enter_and_leave, [_threads]):
+            for place in interrupted_at_each_line(enter_and_leave, [threads]):
                 assert [pool["num_threads"] for pool in threadpool_info()] == before, place
                 assert numbers() == (2, 2), place
                 places.append(place)
@@ -145,7 +146,7 @@ class TestOneThread:
                 pass
 
         holder = hold()
-        for place in interrupted_at_each_line(enter_and_leave, [_threads]):
+        for place in interrupted_at_each_line(enter_and_leave, [threads]):
             assert numbers()[0] == 1, place
         holder.leave()
         assert numbers() == (2, 2)
@@ -167,15 +168,15 @@ class TestOneThread:
     def test_thread_pools_are_looked_for_once_until_libraries_may_have_come(
         self, monkeypatch
     ):
-        class Counted(_threads.ThreadpoolController):
+        class Counted(threads.ThreadpoolController):
             n_searches = 0
 
             def __init__(self):
                 Counted.n_searches += 1
                 super().__init__()
 
-        monkeypatch.setattr(_threads, "ThreadpoolController", Counted)
-        _threads._thread_pools.cache_clear()
+        monkeypatch.setattr(threads, "ThreadpoolController", Counted)
+        threads._thread_pools.cache_clear()
         for library in (None, None, "new", None):
             if library:
                 monkeypatch.setitem(sys.modules, library, ModuleType(library))
@@ -190,7 +191,7 @@ def test_torch_is_neither_needed_nor_loaded():
 import sys
 import numpy as np
 from threadpoolctl import threadpool_info, threadpool_limits
-from sklearn_talr._threads import one_thread
+from sklearn_talr._core.threads import one_thread
 
 blas = lambda: {p["num_threads"] for p in threadpool_info() if p["user_api"] == "blas"}
 with threadpool_limits(2):

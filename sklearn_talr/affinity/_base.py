@@ -8,9 +8,9 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import gen_batches
 
-from .._arrays import as_numpy, refuse_missing
-from .._threads import one_thread
-from .._types import Any, Array, Iterator, Oracle, Rows
+from .._core.threads import one_thread
+from .._core.types import Any, Array, Iterator, Oracle, Rows
+from .._core.validation import as_numpy, refuse_missing
 
 NOT_COUNTED = -1  # stands in place of the index of a level
 _COLLECTIONS = Collection, np.ndarray

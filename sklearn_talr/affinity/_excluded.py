@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._arrays import as_numpy, check_groups
+from .._core.validation import as_numpy, check_groups
 from ._base import NOT_COUNTED, BaseAffinity, kinds_of, places_of
 from ._labels import name_of
 

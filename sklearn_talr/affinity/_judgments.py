@@ -5,9 +5,9 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 from sklearn.base import BaseEstimator
 
-from .._compat import StrOptions, validated
-from .._parameters import parameters
-from .._types import Any, Array, Literal, NDArray, Rows, Self
+from .._core.compat import StrOptions, validated
+from .._core.parameters import parameters
+from .._core.types import Any, Array, Literal, NDArray, Rows, Self
 from ._base import NOT_COUNTED, BaseAffinity, lists_as_array, targets_as_csr
 
 

@@ -9,10 +9,10 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_array, column_or_1d, gen_batches
 
-from .._arrays import refuse_missing
-from .._parameters import parameters
-from .._state import replace_fitted
-from .._types import Any, Array, ArrayLike, Rows, Self
+from .._core.parameters import parameters
+from .._core.state import replace_fitted
+from .._core.types import Any, Array, ArrayLike, Rows, Self
+from .._core.validation import refuse_missing
 from ..codes._packed import as_words
 from ._base import (
     NOT_COUNTED,

@@ -6,9 +6,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array
 
-from .._arrays import refuse_masked
-from .._compat import validated
-from .._types import Any, Array, Rows, Self
+from .._core.compat import validated
+from .._core.types import Any, Array, Rows, Self
+from .._core.validation import refuse_masked
 from ._base import NOT_COUNTED, BaseAffinity, lists_as_array, targets_as_csr
 
 

@@ -3,9 +3,9 @@
 import numpy as np
 import scipy.sparse as sp
 
-from .._arrays import as_numpy
-from .._compat import validated
-from .._types import Affinity, Any, Array, Column, Rows
+from .._core.compat import validated
+from .._core.types import Affinity, Any, Array, Column, Rows
+from .._core.validation import as_numpy
 from ._base import BaseAffinity, lists_as_array, refuse_tags, targets_as_csr
 from ._excluded import within_groups
 from ._labels import LabelAffinity, SharedLabelAffinity, is_indicator

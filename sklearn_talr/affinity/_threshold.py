@@ -10,13 +10,13 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
-from .._arrays import as_numpy, row_norms
-from .._compat import Interval, StrOptions
-from .._parameters import KW_ONLY, parameters
-from .._progress import warn_caller
-from .._state import replace_fitted
-from .._threads import slices
-from .._types import Any, Array, ArrayLike, Literal, Rows, Seed, Self, Sequence
+from .._core.compat import Interval, StrOptions
+from .._core.parameters import KW_ONLY, parameters
+from .._core.progress import warn_caller
+from .._core.state import replace_fitted
+from .._core.threads import slices
+from .._core.types import Any, Array, ArrayLike, Literal, Rows, Seed, Self, Sequence
+from .._core.validation import as_numpy, row_norms
 from ._base import BaseAffinity, targets_as_csr
 
 _EPS = np.finfo(np.float64).eps

@@ -22,9 +22,9 @@ from numbers import Integral
 
 import numpy as np
 
-from .._compat import Interval
-from .._parameters import KW_ONLY, parameters
-from .._types import Count
+from .._core.compat import Interval
+from .._core.parameters import KW_ONLY, parameters
+from .._core.types import Count
 from ._sampled_pairs import DiscreteHasher, ScaledRows, signs
 
 

@@ -8,10 +8,10 @@ import scipy.sparse as sp
 from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from .._arrays import Space
-from .._compat import Interval
-from .._parameters import KW_ONLY, parameters
-from .._types import Any, Callable
+from .._core.compat import Interval
+from .._core.parameters import KW_ONLY, parameters
+from .._core.types import Any, Callable
+from .._core.validation import Space
 from ._graph_cuts import PairwiseBits
 from ._sampled_pairs import DiscreteHasher
 

@@ -7,8 +7,8 @@ from numbers import Real
 import numpy as np
 from sklearn.svm import LinearSVC
 
-from .._compat import Interval
-from .._parameters import KW_ONLY, parameters
+from .._core.compat import Interval
+from .._core.parameters import KW_ONLY, parameters
 from ..hashing._linear import PROJECTIONS
 from ._graph_cuts import PairwiseBits
 from ._sampled_pairs import DiscreteHasher, ScaledRows, signs

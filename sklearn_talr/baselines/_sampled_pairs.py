@@ -8,13 +8,13 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from .._arrays import refuse_unlike_labels
-from .._compat import Interval, StrOptions, fit_method, independent_random_state
-from .._parameters import KW_ONLY, parameters
-from .._progress import Progress
-from .._state import replace_fitted
-from .._threads import one_thread
-from .._types import Affinity, Any, Count, Rows, Seed, Self
+from .._core.compat import Interval, StrOptions, fit_method, independent_random_state
+from .._core.parameters import KW_ONLY, parameters
+from .._core.progress import Progress
+from .._core.state import replace_fitted
+from .._core.threads import one_thread
+from .._core.types import Affinity, Any, Count, Rows, Seed, Self
+from .._core.validation import refuse_unlike_labels
 from ..affinity import fit_affinity
 from ..affinity._base import places_of
 from ..features._scaling import all_rows_equal, mean_and_unit

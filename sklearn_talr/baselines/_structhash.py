@@ -23,9 +23,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import linprog, minimize
 
-from .._compat import Interval
-from .._parameters import KW_ONLY, parameters
-from .._types import Count
+from .._core.compat import Interval
+from .._core.parameters import KW_ONLY, parameters
+from .._core.types import Count
 from ..measures import Measure
 from ..measures._base import measure_name
 from ..svm._risks import RankingRisk

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._threads import one_thread, slices
+from .._core.threads import one_thread, slices
 
 _CODES_PER_BLOCK = 1_024
 _TINY = np.finfo(np.float32).tiny

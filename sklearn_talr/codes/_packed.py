@@ -6,9 +6,9 @@ from string import hexdigits
 import numpy as np
 from sklearn.utils import check_array
 
-from .._arrays import as_numpy, read_features, refuse_unlike_labels
-from .._compat import Hidden, Interval, Options, StrOptions, validated
-from .._types import Any, ArrayLike, DTypeLike, Literal, NDArray, Sequence
+from .._core.compat import Hidden, Interval, Options, StrOptions, validated
+from .._core.types import Any, ArrayLike, DTypeLike, Literal, NDArray, Sequence
+from .._core.validation import as_numpy, read_features, refuse_unlike_labels
 from ._factors import Terms
 
 NO_TERMS = Terms()

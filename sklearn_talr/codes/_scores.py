@@ -33,10 +33,10 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils import check_array
 
-from .._arrays import as_numpy, has_missing, refuse_unlike_labels
-from .._compat import validated
-from .._threads import map_in_threads, slices
-from .._types import ArrayLike, Column, Count, NDArray
+from .._core.compat import validated
+from .._core.threads import map_in_threads, slices
+from .._core.types import ArrayLike, Column, Count, NDArray
+from .._core.validation import as_numpy, has_missing, refuse_unlike_labels
 from ._packed import PackedCodes, as_packed
 
 

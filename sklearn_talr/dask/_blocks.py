@@ -9,10 +9,17 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .._arrays import read_features
-from .._compat import HasMethods, Interval, num_samples, optional, safe_indexing, validated
-from .._hashers import FittedHasher
-from .._types import Any, Seed
+from .._core.compat import (
+    HasMethods,
+    Interval,
+    num_samples,
+    optional,
+    safe_indexing,
+    validated,
+)
+from .._core.fitted_hasher import FittedHasher
+from .._core.types import Any, Seed
+from .._core.validation import read_features
 from ..codes import PackedCodes, concatenate_codes
 
 

@@ -5,8 +5,8 @@ from functools import reduce
 import numpy as np
 from sklearn.utils import gen_batches
 
-from .._compat import validated
-from .._types import Affinity, Any, Column
+from .._core.compat import validated
+from .._core.types import Affinity, Any, Column
 from ..affinity import resolve_affinity
 from ..affinity._excluded import leave_out_groups
 from ..codes import pack_codes

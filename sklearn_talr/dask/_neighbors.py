@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import gen_batches
 
-from .._arrays import ragged
-from .._compat import HasMethods, Interval, validated
-from .._types import Any, Array
+from .._core.compat import HasMethods, Interval, validated
+from .._core.types import Any, Array
+from .._core.validation import ragged
 from ..codes import pack_codes
 from ._blocks import delayed_blocks, gathered, import_dask, merged
 

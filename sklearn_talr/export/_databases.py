@@ -7,10 +7,10 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils import gen_batches
 
-from .._arrays import check_ids
-from .._compat import HasMethods, Interval, StrOptions, validated
-from .._progress import warn_caller
-from .._types import Any, ArrayLike, Callable, Column, Function, Iterator
+from .._core.compat import HasMethods, Interval, StrOptions, validated
+from .._core.progress import warn_caller
+from .._core.types import Any, ArrayLike, Callable, Column, Function, Iterator
+from .._core.validation import check_ids
 from ..codes import PackedCodes, pack_codes, unpack_codes
 from ..codes._factors import Terms
 from ..codes._packed import refuse_terms

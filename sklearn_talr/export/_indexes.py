@@ -5,8 +5,8 @@ from numbers import Integral
 
 import numpy as np
 
-from .._compat import Interval, StrOptions
-from .._types import Any, Column, Literal
+from .._core.compat import Interval, StrOptions
+from .._core.types import Any, Column, Literal
 from ._databases import check_codes, validate_export, warn_of_repeats
 
 _BINARY = "BFlat"

@@ -5,11 +5,11 @@ import os
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._arrays import NUMPY
-from .._compat import StrOptions, optional, validated
-from .._hashers import FittedHasher
-from .._paths import local_path
-from .._types import Any, FilePath, Literal
+from .._core.compat import StrOptions, optional, validated
+from .._core.fitted_hasher import FittedHasher
+from .._core.paths import local_path
+from .._core.types import Any, FilePath, Literal
+from .._core.validation import NUMPY
 from ..hashing._base import BaseHasher, Layers
 
 _TINY = np.finfo(np.float32).tiny

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from sklearn.utils import gen_batches
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
-from .._arrays import as_numpy
+from .._core.validation import as_numpy
 from ._similar_rows import in_units, most_rows, units_of_features
 
 # Numbers of rows that are centered at a time: 32 MiB in float64.

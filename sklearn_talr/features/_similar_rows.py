@@ -9,8 +9,8 @@ from sklearn.covariance import oas
 from sklearn.metrics import euclidean_distances
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
-from .._arrays import as_numpy
-from .._threads import one_thread
+from .._core.threads import one_thread
+from .._core.validation import as_numpy
 from ..affinity._base import places_of
 
 _MOST_ASKED = 1000  # samples of which all pairs are looked at

@@ -7,19 +7,19 @@ import scipy.sparse as sp
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
-from .._arrays import Space
-from .._compat import (
+from .._core.compat import (
     Interval,
     StrOptions,
     available_if,
     fit_method,
     independent_random_state,
 )
-from .._parameters import KW_ONLY, parameters
-from .._progress import Progress, number_of_row, warn_caller
-from .._state import replace_fitted
-from .._threads import map_in_threads, one_thread
-from .._types import Any, ArrayLike, Count, Literal, NDArray, Rows, Seed, Self
+from .._core.parameters import KW_ONLY, parameters
+from .._core.progress import Progress, number_of_row, warn_caller
+from .._core.state import replace_fitted
+from .._core.threads import map_in_threads, one_thread
+from .._core.types import Any, ArrayLike, Count, Literal, NDArray, Rows, Seed, Self
+from .._core.validation import Space
 from ..codes import PackedCodes, weighted_scores
 from ..codes._packed import as_packed
 from ..features._scaling import without_far_rows

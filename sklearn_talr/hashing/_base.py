@@ -9,11 +9,11 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._arrays import NUMPY, Space, as_numpy, enter
-from .._compat import CallbackSupportMixin
-from .._state import held, validate_aside, validate_seen
-from .._threads import map_in_threads, one_thread, slices
-from .._types import Any, Callable, NDArray, Rows
+from .._core.compat import CallbackSupportMixin
+from .._core.state import held, validate_aside, validate_seen
+from .._core.threads import map_in_threads, one_thread, slices
+from .._core.types import Any, Callable, NDArray, Rows
+from .._core.validation import NUMPY, Space, as_numpy, enter
 from ..codes import PackedCodes
 from ..codes._factors import Terms
 from ..codes._scores import saturate

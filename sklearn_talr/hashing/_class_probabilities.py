@@ -21,8 +21,7 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from .._arrays import as_numpy, row_norms
-from .._compat import (
+from .._core.compat import (
     CallbackSupportMixin,
     HasMethods,
     Interval,
@@ -35,12 +34,13 @@ from .._compat import (
     safe_split,
     with_callbacks,
 )
-from .._hashers import read_for
-from .._parameters import KW_ONLY, parameters
-from .._progress import Progress, warn_caller
-from .._state import replace_fitted
-from .._threads import slices
-from .._types import Any, Array, ArrayLike, Count, Literal, Rows, Seed, Self
+from .._core.fitted_hasher import read_for
+from .._core.parameters import KW_ONLY, parameters
+from .._core.progress import Progress, warn_caller
+from .._core.state import replace_fitted
+from .._core.threads import slices
+from .._core.types import Any, Array, ArrayLike, Count, Literal, Rows, Seed, Self
+from .._core.validation import as_numpy, row_norms
 from ..affinity._labels import has_unlabeled
 from ..kernel_ridge import KernelRidgeClassifierCV
 from ..kernel_ridge._classifier import kind_of_classes

@@ -3,7 +3,7 @@
 import numpy as np
 import scipy.sparse as sp
 
-from .._arrays import as_numpy
+from .._core.validation import as_numpy
 
 _ROWS_OF_EACH_CLASS = 10  # that come first, if there are so many
 

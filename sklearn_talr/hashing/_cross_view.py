@@ -6,11 +6,17 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._compat import HasMethods, Interval, StrOptions, fit_method, independent_random_state
-from .._parameters import KW_ONLY, parameters
-from .._progress import Progress, warn_caller
-from .._state import replace_fitted
-from .._types import Column, NDArray, Rows, Sequence
+from .._core.compat import (
+    HasMethods,
+    Interval,
+    StrOptions,
+    fit_method,
+    independent_random_state,
+)
+from .._core.parameters import KW_ONLY, parameters
+from .._core.progress import Progress, warn_caller
+from .._core.state import replace_fitted
+from .._core.types import Column, NDArray, Rows, Sequence
 from ..codes import PackedCodes
 from ..losses._tie_aware import loss_of
 from ..metrics import make_retrieval_scorer

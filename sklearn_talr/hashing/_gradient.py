@@ -3,11 +3,11 @@
 from numbers import Integral, Real
 from typing import Any, Literal, Self
 
-from .._arrays import Space
-from .._compat import HasMethods, Interval, StrOptions, available_if, fit_method
-from .._parameters import KW_ONLY, parameters
-from .._state import replace_fitted
-from .._types import Affinity, Callable, Column, Rows, Seed, Sequence
+from .._core.compat import HasMethods, Interval, StrOptions, available_if, fit_method
+from .._core.parameters import KW_ONLY, parameters
+from .._core.state import replace_fitted
+from .._core.types import Affinity, Callable, Column, Rows, Seed, Sequence
+from .._core.validation import Space
 from ..losses._tie_aware import loss_of
 from ..measures import Measure
 from ..metrics import make_retrieval_scorer

@@ -8,12 +8,12 @@ import scipy.sparse as sp
 from scipy.linalg import svd
 from sklearn.decomposition import PCA
 
-from .._compat import Interval, fit_method, independent_random_state
-from .._parameters import KW_ONLY, parameters
-from .._progress import Progress
-from .._state import replace_fitted
-from .._threads import one_thread
-from .._types import Any, Rows, Seed, Self
+from .._core.compat import Interval, fit_method, independent_random_state
+from .._core.parameters import KW_ONLY, parameters
+from .._core.progress import Progress
+from .._core.state import replace_fitted
+from .._core.threads import one_thread
+from .._core.types import Any, Rows, Seed, Self
 from ..features._scaling import centered, mean_and_unit, without_far_rows
 from ._base import BaseHasher, check_features, feed_forward
 

@@ -13,7 +13,7 @@ from scipy.linalg import svd
 from sklearn import config_context
 from sklearn.utils.extmath import svd_flip
 
-from .._threads import one_thread
+from .._core.threads import one_thread
 from ..features._scaling import Scaling, centered
 from ..features._similar_rows import inverse_root
 from ..losses import LossContext

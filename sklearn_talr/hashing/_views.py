@@ -7,8 +7,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import gen_batches
 
-from .._arrays import refuse_unlike_labels
-from .._compat import num_samples
+from .._core.compat import num_samples
+from .._core.validation import refuse_unlike_labels
 from ..affinity import JudgmentAffinity, SharedLabelAffinity, fit_affinity, resolve_affinity
 from ..affinity._base import places_of
 from ..affinity._excluded import leave_out_groups

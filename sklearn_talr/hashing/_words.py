@@ -12,7 +12,7 @@ import scipy.linalg
 import scipy.sparse as sp
 from sklearn.utils import gen_batches
 
-from .._threads import map_in_threads, one_thread, slices
+from .._core.threads import map_in_threads, one_thread, slices
 from ..codes._factors import (
     CodeFactors,
     ScoreRule,

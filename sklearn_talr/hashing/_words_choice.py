@@ -6,7 +6,7 @@ dimension of the rows. Codebooks lead if bits are few, and take most of a fit.
 
 import numpy as np
 
-from .._progress import Progress
+from .._core.progress import Progress
 from ._words_fit import (
     ITERATIONS_OF_TRIALS,
     fit_codes,

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from .._progress import Progress
+from .._core.progress import Progress
 from ._linear import itq_projection, nearest_orthogonal
 from ._words import (
     N_HEIGHT_BITS,

@@ -8,10 +8,10 @@ import numpy as np
 from sklearn import config_context, get_config
 from sklearn.utils import gen_batches
 
-from .._arrays import refuse_masked, refuse_unlike_labels
-from .._compat import validated
-from .._threads import map_in_threads, one_thread
-from .._types import Affinity, Any, ArrayLike, Column, Count
+from .._core.compat import validated
+from .._core.threads import map_in_threads, one_thread
+from .._core.types import Affinity, Any, ArrayLike, Column, Count
+from .._core.validation import refuse_masked, refuse_unlike_labels
 from ..affinity import BaseAffinity, resolve_affinity
 from ..affinity._base import places_of
 from ..affinity._excluded import ExcludedPairs, GroupedAffinity, leave_out_groups

@@ -6,9 +6,9 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils import check_consistent_length
 
-from .._arrays import refuse_masked, refuse_unlike_labels
-from .._compat import validated
-from .._types import Any, ArrayLike, Column, NDArray, Self
+from .._core.compat import validated
+from .._core.types import Any, ArrayLike, Column, NDArray, Self
+from .._core.validation import refuse_masked, refuse_unlike_labels
 from ..codes._packed import as_packed, code_words
 from ._rankings import check_affinities, check_rankings, fits_int64, sort_rows
 

@@ -10,7 +10,7 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils import check_array, check_consistent_length, gen_batches
 
-from .._arrays import as_numpy, check_groups, has_missing, refuse_unlike_labels
+from .._core.validation import as_numpy, check_groups, has_missing, refuse_unlike_labels
 
 _AFFINITIES = "y_true must hold affinities: non-negative integers, 0 for not similar"
 _PADDING = -np.inf  # the score of a cell that holds no item

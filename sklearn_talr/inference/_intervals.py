@@ -6,9 +6,9 @@ import numpy as np
 from scipy.stats import norm
 from scipy.stats import t as student
 
-from .._arrays import refuse_unlike_labels
-from .._compat import Interval, independent_random_state, validated
-from .._types import ArrayLike, Column, Floats, Seed
+from .._core.compat import Interval, independent_random_state, validated
+from .._core.types import ArrayLike, Column, Floats, Seed
+from .._core.validation import refuse_unlike_labels
 from ._resampling import (
     RESAMPLING,
     ROUNDING,

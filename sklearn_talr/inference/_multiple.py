@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from .._types import Floats
+from .._core.types import Floats
 from ._resampling import ROUNDING, Resampling, Strata
 
 # Statistics of this number of pairs are in memory at once.

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-from .._arrays import refuse_unlike_labels
-from .._compat import Interval, StrOptions, independent_random_state, validated
-from .._types import ArrayLike, Column, Floats, Literal, Seed
+from .._core.compat import Interval, StrOptions, independent_random_state, validated
+from .._core.types import ArrayLike, Column, Floats, Literal, Seed
+from .._core.validation import refuse_unlike_labels
 from ._resampling import (
     RESAMPLING,
     ROUNDING,

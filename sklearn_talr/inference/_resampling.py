@@ -7,9 +7,9 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils import check_array, check_random_state
 
-from .._arrays import axis_labels, refuse_masked
-from .._compat import Interval
-from .._types import Floats
+from .._core.compat import Interval
+from .._core.types import Floats
+from .._core.validation import axis_labels, refuse_masked
 
 # Two sums of the same values in two orders may differ by this share of the largest value.
 ROUNDING = 1e-12

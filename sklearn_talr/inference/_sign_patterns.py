@@ -14,7 +14,7 @@ import numpy as np
 from scipy import stats
 from sklearn.utils import gen_batches
 
-from .._types import Floats
+from .._core.types import Floats
 from ._resampling import ROUNDING
 
 # Patterns are counted by size if there are at most 2**20 ways to choose how many of the

@@ -10,8 +10,7 @@ from sklearn.utils import assert_all_finite, check_array, compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
-from .._arrays import as_numpy, refuse_missing, refuse_unlike_labels
-from .._compat import (
+from .._core.compat import (
     CallbackSupportMixin,
     Interval,
     StrOptions,
@@ -19,11 +18,23 @@ from .._compat import (
     fit_method,
     independent_random_state,
 )
-from .._parameters import KW_ONLY, parameters
-from .._progress import Progress, warn_caller
-from .._state import replace_fitted, validate_aside, validate_seen
-from .._threads import one_thread, slices
-from .._types import Any, Array, ArrayLike, Column, Count, Floats, Literal, Rows, Seed, Self
+from .._core.parameters import KW_ONLY, parameters
+from .._core.progress import Progress, warn_caller
+from .._core.state import replace_fitted, validate_aside, validate_seen
+from .._core.threads import one_thread, slices
+from .._core.types import (
+    Any,
+    Array,
+    ArrayLike,
+    Column,
+    Count,
+    Floats,
+    Literal,
+    Rows,
+    Seed,
+    Self,
+)
+from .._core.validation import as_numpy, refuse_missing, refuse_unlike_labels
 from ..affinity import SharedLabelAffinity
 from ..affinity._base import (
     kinds_of,

@@ -11,9 +11,9 @@ from scipy.optimize import minimize, minimize_scalar
 from scipy.special import expit, log_softmax
 from sklearn.metrics.pairwise import pairwise_distances, pairwise_kernels
 
-from .._compat import CallbackSupportMixin, with_callbacks
-from .._progress import Progress
-from .._threads import slices
+from .._core.compat import CallbackSupportMixin, with_callbacks
+from .._core.progress import Progress
+from .._core.threads import slices
 from ..features._similar_rows import in_units
 from ._ridge import ComponentRidge, ExactRidge, Gram
 from ._samples import distinct_samples

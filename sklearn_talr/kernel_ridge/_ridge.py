@@ -20,7 +20,7 @@ inverse of the rows and columns g of I - H.
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, get_lapack_funcs, solve_triangular
 
-from .._threads import slices
+from .._core.threads import slices
 
 _ROWS_AT_A_TIME = 256
 _LEAST_IN_SINGLE = 0.01  # of alpha, in relation to the diagonal of the kernel

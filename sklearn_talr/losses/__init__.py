@@ -19,7 +19,7 @@ Loss values load PyTorch when they are called, and the functions when they are f
 
 from typing import TYPE_CHECKING
 
-from .._lazy import lazy_names
+from .._core.lazy import lazy_names
 from ._base import BaseLoss, Batch, LossContext
 from ._classes import CSQLoss, OrthoHashLoss
 from ._pairs import (

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from .._types import Any, Array, Callable, Count, Tensor
+from .._core.types import Any, Array, Callable, Count, Tensor
 from ..affinity._base import check_places, place_blocks
 
 _PAIRS_PER_BLOCK = 2**20  # of one call of an oracle, which may need many bytes a pair

@@ -6,9 +6,9 @@ from numbers import Real
 import numpy as np
 from scipy.linalg import hadamard
 
-from .._compat import Interval
-from .._parameters import parameters
-from .._types import Any, Callable, Tensor
+from .._core.compat import Interval
+from .._core.parameters import parameters
+from .._core.types import Any, Callable, Tensor
 from ._base import BaseLoss, LossContext
 
 # The best of this many sets of random codes is taken. If there are many classes, fewer sets

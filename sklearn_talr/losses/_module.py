@@ -5,8 +5,8 @@ from numbers import Integral, Real
 import torch
 import torch.distributed as dist
 
-from .._compat import Interval, validated
-from .._types import Column, Count, Literal, Tensor
+from .._core.compat import Interval, validated
+from .._core.types import Column, Count, Literal, Tensor
 from ..measures._base import measure_name
 from ._base import summable_grades
 from ._soft_counts import check_shapes

@@ -16,9 +16,9 @@ count are below 0, as those of a sample with itself.
 
 from numbers import Real
 
-from .._compat import Interval
-from .._parameters import parameters
-from .._types import Count, Tensor
+from .._core.compat import Interval
+from .._core.parameters import parameters
+from .._core.types import Count, Tensor
 from ._base import BaseLoss
 
 _MOST_TRIPLETS = 2**18

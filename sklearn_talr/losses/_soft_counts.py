@@ -18,8 +18,8 @@ from numbers import Integral
 
 import torch
 
-from .._compat import Interval, validated
-from .._types import Count, Tensor
+from .._core.compat import Interval, validated
+from .._core.types import Count, Tensor
 from ._rankings import blocks_of_queries, keep_freed_memory
 
 _PAIRS_PER_DEVICE_BLOCK = 1 << 23  # an accelerator wants few and large steps

@@ -3,8 +3,8 @@
 import numpy as np
 import torch
 
-from .._compat import validated
-from .._types import Tensor
+from .._core.compat import validated
+from .._core.types import Tensor
 from ._rankings import (
     MeasureTables,
     keep_freed_memory,

@@ -2,8 +2,8 @@
 
 from difflib import get_close_matches
 
-from .._parameters import parameters
-from .._types import Count, Tensor
+from .._core.parameters import parameters
+from .._core.types import Count, Tensor
 from ..measures import Measure
 from ..measures._base import measure_name, named_measure, refuse_scorer
 from ._base import BaseLoss, _FunctionLoss

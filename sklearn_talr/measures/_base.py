@@ -13,8 +13,18 @@ from typing import ClassVar
 
 import numpy as np
 
-from .._compat import validated
-from .._types import Any, Array, ArrayLike, Column, Count, Floats, NDArray, Self, Sequence
+from .._core.compat import validated
+from .._core.types import (
+    Any,
+    Array,
+    ArrayLike,
+    Column,
+    Count,
+    Floats,
+    NDArray,
+    Self,
+    Sequence,
+)
 from ..histogram import RankingHistogram
 from ._evaluation import OF_SCORES, evaluate_histogram, score_arrays
 from ._ties import Ties

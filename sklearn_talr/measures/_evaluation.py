@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
-from .._arrays import NUMPY, as_numpy, refuse_unlike_labels, space_of
-from .._compat import check_sample_weight
-from .._progress import warn_caller
-from .._types import Any
+from .._core.compat import check_sample_weight
+from .._core.progress import warn_caller
+from .._core.types import Any
+from .._core.validation import NUMPY, as_numpy, refuse_unlike_labels, space_of
 from ..histogram._rankings import check_rankings
 from ._ties import ALL_RANKS, CELLS_PER_BLOCK, Cells, Ties
 

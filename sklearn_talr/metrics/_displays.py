@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._compat import check_matplotlib_support
-from .._types import Affinity, Any, ArrayLike, Count, Literal, Self, Sequence
+from .._core.compat import check_matplotlib_support
+from .._core.types import Affinity, Any, ArrayLike, Count, Literal, Self, Sequence
 from ..histogram import HammingHistogram, RankingHistogram, hamming_histogram
 from ..histogram._histograms import check_hamming
 from ..measures import Measure, P, R, TieBreakingRange, parse_measure

@@ -18,8 +18,8 @@ from numbers import Integral, Real
 import numpy as np
 from scipy.special import betaincinv
 
-from .._compat import Interval, validated
-from .._types import Count, Floats
+from .._core.compat import Interval, validated
+from .._core.types import Count, Floats
 from ..histogram import HammingHistogram
 from ..histogram._histograms import check_hamming
 from ..measures._evaluation import average_queries, fill_undefined

@@ -6,10 +6,10 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.utils import check_consistent_length
 
-from .._arrays import check_groups, refuse_unlike_labels
-from .._compat import HasMethods, StrOptions, num_samples, optional, validated
-from .._hashers import FittedHasher
-from .._types import Affinity, Any, ArrayLike, Column, Count, Literal
+from .._core.compat import HasMethods, StrOptions, num_samples, optional, validated
+from .._core.fitted_hasher import FittedHasher
+from .._core.types import Affinity, Any, ArrayLike, Column, Count, Literal
+from .._core.validation import check_groups, refuse_unlike_labels
 from ..histogram import RankingHistogram, hamming_histogram
 from ..inference import mean_interval
 from ..measures import Measure, TieBreakingRange, parse_measures

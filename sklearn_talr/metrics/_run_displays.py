@@ -5,8 +5,8 @@ from string import ascii_uppercase
 
 import numpy as np
 
-from .._arrays import refuse_unlike_labels
-from .._types import Any, ArrayLike, Count, Self, Sequence
+from .._core.types import Any, ArrayLike, Count, Self, Sequence
+from .._core.validation import refuse_unlike_labels
 from ..inference._resampling import refuse_unlike_rows
 from ..measures import Measure, parse_measure
 from ._displays import draw_rows, finish, finish_rows, line_style, single_axes

@@ -5,11 +5,11 @@ from numbers import Real
 import numpy as np
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from .._arrays import as_numpy, refuse_unlike_labels
-from .._compat import StrOptions, validated
-from .._hashers import QUERIES, FittedHasher
-from .._parameters import parameters
-from .._types import Affinity, Any, Callable, Column, Literal
+from .._core.compat import StrOptions, validated
+from .._core.fitted_hasher import QUERIES, FittedHasher
+from .._core.parameters import parameters
+from .._core.types import Affinity, Any, Callable, Column, Literal
+from .._core.validation import as_numpy, refuse_unlike_labels
 from ..affinity import resolve_affinity
 from ..affinity._excluded import leave_out_groups
 from ..histogram import hamming_histogram

@@ -7,8 +7,8 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from .._compat import Interval, StrOptions, validated
-from .._types import ArrayLike, Column, Floats, Literal, Sequence
+from .._core.compat import Interval, StrOptions, validated
+from .._core.types import ArrayLike, Column, Floats, Literal, Sequence
 from ..measures import AP, DCG, F1, RR, P, R, Success, nDCG
 from ..measures._evaluation import OF_SCORES, score_arrays
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from joblib import effective_n_jobs
 
-from .._threads import map_in_threads, slices
+from .._core.threads import map_in_threads, slices
 from ..codes._factors import Terms
 from ..codes._scores import fixed
 from ._filters import ALL_ROWS, Eligible

@@ -9,12 +9,12 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_array, check_random_state
 
-from .._arrays import read_features
-from .._compat import HasMethods, Interval, StrOptions, validated
-from .._hashers import FittedHasher
-from .._progress import warn_caller
-from .._threads import slices
-from .._types import ArrayLike, Count, Literal, Seed
+from .._core.compat import HasMethods, Interval, StrOptions, validated
+from .._core.fitted_hasher import FittedHasher
+from .._core.progress import warn_caller
+from .._core.threads import slices
+from .._core.types import ArrayLike, Count, Literal, Seed
+from .._core.validation import read_features
 from ..inference import mean_interval
 from ._hashed_neighbors import HashedNeighbors
 

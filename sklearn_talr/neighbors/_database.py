@@ -11,10 +11,19 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from .._arrays import ragged, refuse_unlike_labels
-from .._compat import Interval, StrOptions
-from .._parameters import KW_ONLY, parameters
-from .._types import Affinity, Array, ArrayLike, Callable, Column, Count, FilePath, Rows
+from .._core.compat import Interval, StrOptions
+from .._core.parameters import KW_ONLY, parameters
+from .._core.types import (
+    Affinity,
+    Array,
+    ArrayLike,
+    Callable,
+    Column,
+    Count,
+    FilePath,
+    Rows,
+)
+from .._core.validation import ragged, refuse_unlike_labels
 from ..affinity import BaseAffinity
 from ..affinity._excluded import leave_out_groups
 from ..codes import PackedCodes, hamming_distances

@@ -21,9 +21,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from .._compat import optional
-from .._hashers import FittedHasher
-from .._paths import local_path
+from .._core.compat import optional
+from .._core.fitted_hasher import FittedHasher
+from .._core.paths import local_path
 from ..affinity import BaseAffinity
 from ..codes._factors import Terms
 from ..codes._scores import columns_of, fixed

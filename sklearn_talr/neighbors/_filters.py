@@ -13,7 +13,13 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from .._arrays import as_numpy, axis_labels, has_missing, read_ids, refuse_unlike_labels
+from .._core.validation import (
+    as_numpy,
+    axis_labels,
+    has_missing,
+    read_ids,
+    refuse_unlike_labels,
+)
 
 # Codes that are copied and compared while one item is found and dropped, as measured with
 # 60 000 to 200 000 codes of 64 bits

@@ -2,9 +2,9 @@
 
 from numbers import Integral
 
-from .._compat import Interval
-from .._parameters import KW_ONLY, parameters
-from .._types import Count
+from .._core.compat import Interval
+from .._core.parameters import KW_ONLY, parameters
+from .._core.types import Count
 from ..codes._packed import refuse_terms
 from ..codes._scores import refuse_codes
 from ._database import CodeDatabase

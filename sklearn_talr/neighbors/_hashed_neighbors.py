@@ -15,8 +15,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, check_random_state, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
-from .._arrays import refuse_unlike_labels
-from .._compat import (
+from .._core.compat import (
     CallbackSupportMixin,
     HasMethods,
     Interval,
@@ -25,11 +24,12 @@ from .._compat import (
     routing_enabled,
     with_callbacks,
 )
-from .._hashers import QUERIES, FittedHasher, is_sampler, working_steps
-from .._parameters import KW_ONLY, parameters
-from .._progress import Progress, at_row
-from .._threads import slices
-from .._types import Array, Column, Count, FilePath, Rows, Seed
+from .._core.fitted_hasher import QUERIES, FittedHasher, is_sampler, working_steps
+from .._core.parameters import KW_ONLY, parameters
+from .._core.progress import Progress, at_row
+from .._core.threads import slices
+from .._core.types import Array, Column, Count, FilePath, Rows, Seed
+from .._core.validation import refuse_unlike_labels
 from ..affinity import PrecomputedAffinity, resolve_affinity
 from ..codes import concatenate_codes
 from ._answers import Nearest

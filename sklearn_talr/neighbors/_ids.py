@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._arrays import read_ids
+from .._core.validation import read_ids
 from ..codes._scores import fixed
 
 _CODEC = "utf-8", "surrogatepass"

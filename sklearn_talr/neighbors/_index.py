@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from .._arrays import read_ids
+from .._core.validation import read_ids
 from ..affinity import resolve_affinity
 from ..codes import PackedCodes
 from ..codes._factors import Terms

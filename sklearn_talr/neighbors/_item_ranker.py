@@ -7,13 +7,19 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._arrays import refuse_unlike_labels
-from .._compat import HasMethods, StrOptions, num_samples, routing_enabled, with_callbacks
-from .._hashers import QUERIES, FittedHasher, read_for
-from .._parameters import KW_ONLY, parameters
-from .._progress import Progress
-from .._state import replace_fitted, validate_aside
-from .._types import Affinity, Any, Callable, Column, Literal, Rows, Self
+from .._core.compat import (
+    HasMethods,
+    StrOptions,
+    num_samples,
+    routing_enabled,
+    with_callbacks,
+)
+from .._core.fitted_hasher import QUERIES, FittedHasher, read_for
+from .._core.parameters import KW_ONLY, parameters
+from .._core.progress import Progress
+from .._core.state import replace_fitted, validate_aside
+from .._core.types import Affinity, Any, Callable, Column, Literal, Rows, Self
+from .._core.validation import refuse_unlike_labels
 from ..affinity import JudgmentAffinity
 from ._hashed_neighbors import HashedNeighbors, RoutesToHasher
 

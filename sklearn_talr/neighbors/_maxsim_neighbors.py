@@ -8,13 +8,13 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from .._arrays import read_features
-from .._compat import HasMethods, Interval, StrOptions, num_samples, with_callbacks
-from .._hashers import FittedHasher
-from .._parameters import KW_ONLY, parameters
-from .._progress import Progress
-from .._threads import map_in_threads
-from .._types import Any, ArrayLike, Column, Count, Rows, Self
+from .._core.compat import HasMethods, Interval, StrOptions, num_samples, with_callbacks
+from .._core.fitted_hasher import FittedHasher
+from .._core.parameters import KW_ONLY, parameters
+from .._core.progress import Progress
+from .._core.threads import map_in_threads
+from .._core.types import Any, ArrayLike, Column, Count, Rows, Self
+from .._core.validation import read_features
 from ..codes import PackedCodes, concatenate_codes, unpack_codes
 from ..codes._packed import as_packed
 from ..codes._scores import TokenSets, read_groups, token_blocks

@@ -8,10 +8,10 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 
-from .._arrays import as_numpy
-from .._progress import warn_caller
-from .._state import validate_aside, validate_seen
-from .._threads import slices
+from .._core.progress import warn_caller
+from .._core.state import validate_aside, validate_seen
+from .._core.threads import slices
+from .._core.validation import as_numpy
 from ..codes import PackedCodes
 from ..codes._packed import as_packed, refuse_integers, refuse_no_bits
 from ..codes._scores import word_size

@@ -7,10 +7,10 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array
 
-from .._arrays import ragged, read_features, refuse_masked, row_norms
-from .._compat import Interval, validated
-from .._threads import one_thread
-from .._types import Any, Array, ArrayLike, Count, Literal
+from .._core.compat import Interval, validated
+from .._core.threads import one_thread
+from .._core.types import Any, Array, ArrayLike, Count, Literal
+from .._core.validation import ragged, read_features, refuse_masked, row_norms
 
 
 @validated(

@@ -4,8 +4,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_array
 
-from .._arrays import read_features
-from .._types import Any, Sequence
+from .._core.types import Any, Sequence
+from .._core.validation import read_features
 
 
 class HashedSearchBackend:

@@ -7,11 +7,11 @@ from numbers import Real
 
 import numpy as np
 
-from .._arrays import check_groups
-from .._compat import Interval, StrOptions, independent_random_state, validated
-from .._progress import warn_caller
-from .._threads import one_thread
-from .._types import Any, Array, Column, DataFrame, Literal, NDArray, Seed
+from .._core.compat import Interval, StrOptions, independent_random_state, validated
+from .._core.progress import warn_caller
+from .._core.threads import one_thread
+from .._core.types import Any, Array, Column, DataFrame, Literal, NDArray, Seed
+from .._core.validation import check_groups
 from ..inference import n_queries_to_separate
 from ..inference._paired import TESTS
 from ..inference._resampling import (

@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from .._arrays import refuse_masked
-from .._types import Any, Self, Sequence
+from .._core.types import Any, Self, Sequence
+from .._core.validation import refuse_masked
 from ..inference._resampling import refuse_unlike_rows
 from ._orders import check_order
 from ._text import number_of_queries

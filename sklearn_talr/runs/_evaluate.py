@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._compat import Interval, StrOptions, independent_random_state, validated
-from .._progress import warn_caller
-from .._types import Any, Count, Literal, Seed
+from .._core.compat import Interval, StrOptions, independent_random_state, validated
+from .._core.progress import warn_caller
+from .._core.types import Any, Count, Literal, Seed
 from ..measures import parse_measures
 from ..measures._evaluation import evaluate_ties, group_by_cutoff
 from ..measures._ties import Cells

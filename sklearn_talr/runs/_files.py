@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._compat import validated
-from .._types import FilePath
+from .._core.compat import validated
+from .._core.types import FilePath
 from ._data import (
     BYTES_OF_ID,
     DOCUMENT,

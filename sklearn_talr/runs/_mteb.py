@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._compat import validated
-from .._progress import warn_caller
-from .._types import Any, Column, DataFrame
+from .._core.compat import validated
+from .._core.progress import warn_caller
+from .._core.types import Any, Column, DataFrame
 from ._result import import_pandas
 from ._sources import Source, local_path
 

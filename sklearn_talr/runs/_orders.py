@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import gammaln
 
-from .._progress import warn_caller
+from .._core.progress import warn_caller
 
 # Scores of documents that are stored in any order rise by chance in 2**-10 of the runs.
 _MIN_BITS_OF_SURPRISE = 10.0

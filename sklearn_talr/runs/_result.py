@@ -5,8 +5,8 @@ from numbers import Real
 
 import numpy as np
 
-from .._compat import Interval, independent_random_state, optional, validated
-from .._types import Any, Column, DataFrame, Seed
+from .._core.compat import Interval, independent_random_state, optional, validated
+from .._core.types import Any, Column, DataFrame, Seed
 from ..inference._intervals import expanded_interval
 from ..inference._resampling import (
     RESAMPLING,

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from .._arrays import axis_labels, refuse_masked
-from .._compat import StrOptions, validated
-from .._progress import warn_caller
-from .._types import Any, Column, Literal, Seed
+from .._core.compat import StrOptions, validated
+from .._core.progress import warn_caller
+from .._core.types import Any, Column, Literal, Seed
+from .._core.validation import axis_labels, refuse_masked
 from ..inference._resampling import refuse_unlike_rows
 from ._aggregates import refuse_aggregates
 from ._comparison import OPTIONS, RunComparison, compare_evaluations

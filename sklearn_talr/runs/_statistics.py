@@ -5,7 +5,7 @@ from math import ceil
 
 import numpy as np
 
-from .._progress import warn_caller
+from .._core.progress import warn_caller
 from ..inference._intervals import expanded_interval, interval_of_differences
 from ..inference._multiple import adjust_bh, adjust_holm, max_t, tiers
 from ..inference._paired import p_values, smallest_p_value

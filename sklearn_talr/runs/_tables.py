@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._progress import warn_caller
-from .._types import Any
+from .._core.progress import warn_caller
+from .._core.types import Any
 from ..measures._base import MEASURES
 from ._data import QUERY, one_of, without_splits
 from ._result import import_pandas

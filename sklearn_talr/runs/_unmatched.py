@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._progress import warn_caller
+from .._core.progress import warn_caller
 
 # If at most one of 20 identifiers matches, they may be written in two ways.
 _N_PER_MATCH = 20

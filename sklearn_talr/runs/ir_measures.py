@@ -11,7 +11,7 @@ from ir_measures import measures as _known
 from ir_measures import providers
 from ir_measures.providers.base import NOT_PROVIDED, Any, Choices
 
-from .._progress import warn_caller
+from .._core.progress import warn_caller
 from ..measures import parse_measure
 from ._data import Qrels, Run
 from ._evaluate import evaluate_run

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from .._lazy import lazy_names
+from .._core.lazy import lazy_names
 from ._inference import loss_augmented_ranks
 from ._ranking_svc import RankingSVC
 

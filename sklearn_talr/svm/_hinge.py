@@ -3,8 +3,8 @@
 import numpy as np
 import torch
 
-from .._compat import validated
-from .._types import Tensor
+from .._core.compat import validated
+from .._core.types import Tensor
 from ..measures import Measure
 from ..measures._base import measure_name
 from ._risks import RankingRisk

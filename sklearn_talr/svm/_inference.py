@@ -31,9 +31,9 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils import check_array
 
-from .._arrays import refuse_masked
-from .._compat import validated
-from .._types import Any, Array, ArrayLike
+from .._core.compat import validated
+from .._core.types import Any, Array, ArrayLike
+from .._core.validation import refuse_masked
 from ..measures import Measure
 from ..measures._base import measure_name
 

@@ -15,13 +15,13 @@ from sklearn.utils import check_consistent_length, column_or_1d, compute_sample_
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted
 
-from .._arrays import as_numpy, check_groups, refuse_missing, refuse_unlike_labels
-from .._compat import CallbackSupportMixin, Interval, StrOptions, fit_method
-from .._parameters import KW_ONLY, parameters
-from .._progress import Progress, warn_caller
-from .._state import held, replace_fitted, validate_aside, validate_seen
-from .._threads import one_thread
-from .._types import Any, Array, ArrayLike, Column, Floats, Literal, Rows, Self
+from .._core.compat import CallbackSupportMixin, Interval, StrOptions, fit_method
+from .._core.parameters import KW_ONLY, parameters
+from .._core.progress import Progress, warn_caller
+from .._core.state import held, replace_fitted, validate_aside, validate_seen
+from .._core.threads import one_thread
+from .._core.types import Any, Array, ArrayLike, Column, Floats, Literal, Rows, Self
+from .._core.validation import as_numpy, check_groups, refuse_missing, refuse_unlike_labels
 from ..measures import Measure, parse_measure
 from ..measures._base import measure_name
 from ._risks import GradedRisk, HingeRisk, RankingRisk

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._threads import one_thread
+from .._core.threads import one_thread
 
 # The least curvature, relative to the linear terms, is too small to change a digit.
 _LEAST_CURVATURE = 1e-16

@@ -6,7 +6,7 @@ import pytest
 from interruptions import Interruption, interrupted_at, statements_of
 from sklearn.exceptions import NotFittedError
 
-from sklearn_talr import _state
+from sklearn_talr._core import state
 from sklearn_talr.affinity import SharedLabelAffinity, ThresholdAffinity
 from sklearn_talr.affinity import _labels as labels
 from sklearn_talr.affinity import _threshold as threshold
@@ -24,7 +24,7 @@ CASES = {
 def test_an_interrupted_fit_changes_nothing(case):
     oracle, module, first, second = CASES[case]
     twin = oracle().fit(first)
-    statements = statements_of(lambda: twin.fit(second), [module, _state])
+    statements = statements_of(lambda: twin.fit(second), [module, state])
     fitted, unfitted = oracle().fit(first), oracle()
     states = joblib.hash(vars(fitted)), joblib.hash(vars(unfitted))
     answers = fitted(first, first)

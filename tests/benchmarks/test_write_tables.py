@@ -29,7 +29,7 @@ def test_embeddings_go_on(module, monkeypatch, tmp_path):
     X = rng.standard_normal((900, 8)).astype(np.float16)
     np.savez(tmp_path / "text_minilm384.npz", X=X)
     monkeypatch.setenv("SKLEARN_TALR_DATA", str(tmp_path))
-    monkeypatch.setattr("sklearn_talr._codes_command.N_QUERIES", 50)
+    monkeypatch.setattr("sklearn_talr.commands.codes.N_QUERIES", 50)
     methods = ["AdditiveHasher", "faiss ResidualQuantizer", "ITQHasher"]
     plan = [(["text"], ["cosine", "euclidean"], [4], [0], methods)]
     monkeypatch.setattr(bench, "PLAN", plan)

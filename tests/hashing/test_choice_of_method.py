@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 
-from sklearn_talr._progress import Progress
+from sklearn_talr._core.progress import Progress
 from sklearn_talr.hashing import AdditiveHasher
 from sklearn_talr.hashing._words import Model
 from sklearn_talr.hashing._words_choice import best_model, methods_to_fit

@@ -9,7 +9,6 @@ import pytest
 from interruptions import Interruption, interrupted_at, statements_of
 from sklearn.exceptions import NotFittedError
 
-from sklearn_talr import _state
 from sklearn_talr.kernel_ridge import KernelRidgeClassifierCV, _classifier, _model
 
 RNG = np.random.default_rng(0)
@@ -124,10 +123,10 @@ def test_lone_classes_are_told_of_where_they_matter(Y):
 def test_an_interrupted_fit_changes_nothing(method):
     classifier = KernelRidgeClassifierCV(**FIXED).fit(X, y)
     state, twin = joblib.hash(vars(classifier)), KernelRidgeClassifierCV(**FIXED)
-    modules = [_classifier, _model, _state]
+    modules = [_classifier, _model, state]
     statements = statements_of(lambda: getattr(twin, method)(NAMED, OTHER), modules)
     # What follows the replacement has the new state.
-    last = max(i for i, (file, _) in enumerate(statements) if file == _state.__file__)
+    last = max(i for i, (file, _) in enumerate(statements) if file == state.__file__)
     assert last > 80
     for statement in statements[: last + 1]:
         with pytest.raises(Interruption), interrupted_at(statement):

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from sklearn.metrics.pairwise import rbf_kernel
 
-from sklearn_talr._progress import Progress
+from sklearn_talr._core.progress import Progress
 from sklearn_talr.kernel_ridge._model import LeftOutRegression, fit_model, squared_error
 from sklearn_talr.kernel_ridge._samples import distinct_samples
 

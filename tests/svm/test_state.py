@@ -9,7 +9,6 @@ import pytest
 from interruptions import Interruption, interrupted_at, statements_of
 from sklearn.exceptions import ConvergenceWarning
 
-from sklearn_talr import _state
 from sklearn_talr.svm import RankingSVC, _ranking_svc, _solver
 
 RNG = np.random.default_rng(0)
@@ -24,7 +23,7 @@ def test_an_interrupted_fit_changes_nothing():
         svc = RankingSVC(loss, warm_start=True).fit(X, y)
         state, scores = joblib.hash(vars(svc)), svc.decision_function(X)
         twin = deepcopy(svc)
-        modules = [_ranking_svc, _solver, _state]
+        modules = [_ranking_svc, _solver, state]
         statements = statements_of(lambda twin=twin: twin.fit(NAMED, OTHER), modules)
         assert len(statements) >= 100
         for statement in set(statements) - done:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import scipy.sparse as sp
 
-from ..._arrays import as_numpy, refuse_unlike_labels
+from ..._core.validation import as_numpy, refuse_unlike_labels
 from ...affinity import (
     LabelAffinity,
     SharedLabelAffinity,

@@ -3,7 +3,7 @@
 from contextlib import AbstractContextManager
 from typing import ClassVar, Protocol
 
-from ..._types import Any, Array, Callable
+from ..._core.types import Any, Array, Callable
 
 
 class Engine(Protocol):

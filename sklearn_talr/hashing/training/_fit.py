@@ -2,8 +2,8 @@
 
 from sklearn import config_context
 
-from ..._progress import Progress
-from ..._threads import one_thread
+from ..._core.progress import Progress
+from ..._core.threads import one_thread
 from ...losses import LossContext
 from ._host import HostEngine
 from ._loop import train

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 
-from ..._progress import warn_caller
+from ..._core.progress import warn_caller
 
 # A step of nested codes takes at least so many leading bits; fewer rank nothing.
 _MIN_LEADING_BITS = 4

@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
-from ..._arrays import NUMPY, as_numpy
+from ..._core.validation import NUMPY, as_numpy
 from .._linear import steps_of_layers
 
 _ACTIVATION_TYPES = torch.float32, torch.float64, torch.float16

@@ -5,7 +5,7 @@ import math
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from ..._progress import warn_caller
+from ..._core.progress import warn_caller
 from ...losses._rankings import MeasureTables, score_codes
 
 # Training samples that are scored: a tenth of them, at least 50 and at most 1 000.

@@ -11,10 +11,10 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
-from ..._lazy import has_torch, require_torch
-from ..._parameters import values_of_parameters
-from ..._progress import warn_caller
-from ..._types import Any, Callable
+from ..._core.lazy import has_torch, require_torch
+from ..._core.parameters import values_of_parameters
+from ..._core.progress import warn_caller
+from ..._core.types import Any, Callable
 from ...losses import AveragePrecisionLoss, NDCGLoss
 
 # Tables by kind of hash function. Features, weights and activations of linear and hidden

@@ -5,8 +5,8 @@ from numbers import Integral
 
 import numpy as np
 
-from ..._compat import independent_random_state
-from ..._lazy import lazy_names
+from ..._core.compat import independent_random_state
+from ..._core.lazy import lazy_names
 from ...features._scaling import Scaling
 from .._base import errors_told
 from .._linear import start_weights

@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 from two_views import halves_of_digits, judged
 
-from sklearn_talr._progress import Progress
+from sklearn_talr._core.progress import Progress
 from sklearn_talr.hashing import ClassProbabilities, CrossViewHasher, _common_space
 from sklearn_talr.hashing._common_space import (
     beside_features,

@@ -15,11 +15,11 @@ def warm_up() -> None:
     >>> import sklearn_talr
     >>> sklearn_talr.warm_up()
     """
-    from .codes import PackedCodes, maxsim_scores, weighted_scores
-    from .hashing import AdditiveHasher, TALRHasher
-    from .histogram import hamming_histogram
-    from .neighbors import HammingNeighbors, WeightedHammingNeighbors
-    from .svm import RankingSVC
+    from ..codes import PackedCodes, maxsim_scores, weighted_scores
+    from ..hashing import AdditiveHasher, TALRHasher
+    from ..histogram import hamming_histogram
+    from ..neighbors import HammingNeighbors, WeightedHammingNeighbors
+    from ..svm import RankingSVC
 
     for n_bytes in (1, 2, 4, 8):  # the words that codes are compared by
         octets = np.arange(2 * n_bytes, dtype=np.uint8).reshape(2, -1)

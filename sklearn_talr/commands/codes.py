@@ -11,11 +11,11 @@ from itertools import product
 import numpy as np
 from sklearn.preprocessing import normalize
 
-from ._compat import optional
-from ._paths import local_path
-from .codes import weighted_scores
-from .hashing import AdditiveHasher, ITQHasher, TALRHasher
-from .metrics import make_retrieval_scorer, tie_aware_average_precision_score
+from .._core.compat import optional
+from .._core.paths import local_path
+from ..codes import weighted_scores
+from ..hashing import AdditiveHasher, ITQHasher, TALRHasher
+from ..metrics import make_retrieval_scorer, tie_aware_average_precision_score
 
 N_QUERIES, MOST_ITEMS, MOST_TRAIN, N_NEIGHBORS = 1_000, 10_000, 20_000, 10
 LEAST_ROWS, LEAST_TRAIN = 100, 256  # at all, and that quantizers of faiss can be fitted to

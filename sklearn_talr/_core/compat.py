@@ -31,7 +31,7 @@ from sklearn.utils.validation import _check_method_params as check_method_params
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
 from sklearn.utils.validation import _num_samples as num_samples
 
-from ._types import Any, Callable, Function
+from .types import Any, Callable, Function
 
 try:
     from sklearn.callback import CallbackSupportMixin

@@ -7,7 +7,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
-from ._arrays import read_features
+from .validation import read_features
 
 QUERIES = {"auto", "bits", "weights"}  # values of a parameter `query`
 

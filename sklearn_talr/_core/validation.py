@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from sklearn import get_config
 from sklearn.utils import column_or_1d
 
-from ._compat import convert_to_numpy, get_namespace_and_device, is_pandas_na
+from .compat import convert_to_numpy, get_namespace_and_device, is_pandas_na
 
 _MOST_INT64 = 2**63 - 1
 _ROWS = list | tuple | np.ndarray  # types of the entries of a column of lists

@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from ._arrays import read_features, refuse_masked
+from .validation import read_features, refuse_masked
 
 _FEW_NUMBERS = 2**16  # a look at all of them takes little time
 
