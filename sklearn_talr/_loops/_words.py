@@ -22,7 +22,8 @@ import numpy as np
 from ._compile import compiled, copy_to
 from ._lanes import best_entry
 
-_ENTRIES = 256  # of a codebook
+# A codebook has so many entries.
+_ENTRIES = 256
 # Sweeps end before that if none of them changes a word.
 _SWEEPS_OF_NEW_WORDS = 10
 # After so many rounds in vain no improvement is expected.
@@ -36,7 +37,7 @@ class Entries(NamedTuple):
     """The entries of all codebooks, codebook by codebook."""
 
     table: np.ndarray  # (n_entries, n_entries), int16, inner products, see `search_words`
-    unit: np.float32  # what 1 is worth in the table
+    unit: np.float32  # inner product for which a 1 stands in the table
     squares: np.ndarray  # (n_entries,), float32, squared lengths
 
 
@@ -44,7 +45,7 @@ class WordSearch(NamedTuple):
     """How long words are searched for."""
 
     n_rounds: int  # how often words are drawn anew
-    n_sweeps: int  # at most so often every word is looked at in a round
+    n_sweeps: int  # greatest number of looks at every word in a round
     share: float  # share of the words that are drawn anew in a round
     is_new: bool  # whether words are chosen one after another first
 
@@ -85,17 +86,17 @@ def _next_state(state):
 @compiled
 def _add_entry(inner, entries, entry):
     """Add the inner products with an entry."""
-    for other in range(len(inner)):
-        inner[other] += entries.unit * np.float32(entries.table[entry, other])
+    for place in range(len(inner)):
+        inner[place] += entries.unit * np.float32(entries.table[entry, place])
 
 
 @compiled
 def _exchange_entries(inner, entries, new, old):
     """Add the inner products with an entry, and take off those with another."""
     table = entries.table
-    for other in range(len(inner)):
-        change = np.int32(table[new, other]) - np.int32(table[old, other])
-        inner[other] += entries.unit * np.float32(change)
+    for place in range(len(inner)):
+        change = np.int32(table[new, place]) - np.int32(table[old, place])
+        inner[place] += entries.unit * np.float32(change)
 
 
 @compiled

@@ -107,7 +107,7 @@ class ScaledRows(NamedTuple):
 
     rows: np.ndarray  # (n, n_features)
     mean: np.ndarray  # (n_features,)
-    unit: float  # what the rows less their mean have been divided by
+    unit: float  # divisor of the rows less their mean
 
     @classmethod
     def from_rows(cls, X):

@@ -29,7 +29,7 @@ from .._types import Count
 from ..measures import Measure
 from ..measures._base import measure_name
 from ..svm._risks import RankingRisk
-from ._sampled_pairs import DiscreteHasher, ScaledRows
+from ._sampled_pairs import DiscreteHasher, ScaledRows, signs
 
 # At most so many tangents are added for one bit.
 _MAX_CUTS_PER_BIT = 8
@@ -159,8 +159,9 @@ class StructHasher(DiscreteHasher):
         queries, order = self._order_queries_first(similar)
         scaled = ScaledRows.from_rows(X[order])
         X = scaled.rows
-        loss = measure_name(self.loss, "loss")
-        svm = HammingRankingSVM(similar[np.ix_(queries, order)], loss, self.C, self.tol)
+        loss_name = measure_name(self.loss, "loss")
+        similar = similar[np.ix_(queries, order)]
+        svm = HammingRankingSVM(similar, loss_name, C=self.C, tol=self.tol)
         coef = np.empty((X.shape[1], self.n_bits))
         codes = np.empty((len(X), self.n_bits), dtype=np.float32)
         losses = []
@@ -168,10 +169,12 @@ class StructHasher(DiscreteHasher):
         with start(self.n_bits, "bit", fitted_so_far) as progress:
             for bit in progress.over(range(self.n_bits)):
                 weights = svm.agreement_weights()
-                coef[:, bit] = agreeing_direction(X, weights, self.alpha, rng)
-                codes[:, bit] = np.where(X @ coef[:, bit] > 0, 1, -1)
-                losses.append(svm.fit(codes[:, : bit + 1]))
-                progress.told = f"loss = {losses[-1]:.6f}"
+                direction = agreeing_direction(X, weights, self.alpha, rng)
+                coef[:, bit] = direction
+                codes[:, bit] = signs(X @ direction)
+                loss = svm.fit(codes[:, : bit + 1])
+                losses.append(loss)
+                progress.told = f"loss = {loss:.6f}"
         return progress.finish()
 
     def _order_queries_first(self, similar):
@@ -238,7 +241,7 @@ class HammingRankingSVM:
         self.weight = 0.0
 
     def risk(self, scores):
-        """R(S)."""
+        """Mean structured hinge R(S) at these scores S."""
         return self._risk(scores[self._pairs])[0]
 
     def agreement_weights(self):
@@ -286,6 +289,7 @@ class HammingRankingSVM:
         """Weight and risk by the tangents: a linear program."""
         constants = np.array([tangent.constant for tangent in self._tangents])
         slopes = [np.sum(tangent.slope * agreement) for tangent in self._tangents]
+        # The variables are the weight and the risk, which is above all tangents.
         result = linprog(
             [n_bits, self._C],
             A_ub=np.column_stack([slopes, np.full(len(slopes), -1.0)]),

@@ -53,14 +53,19 @@ class FeatureMatrix:
     def scores(self, w):
         """Return the features times `w`, one score per sample, as float64."""
         n_features = self._X.shape[1]
-        scores = (self._X @ w[:n_features].astype(self._X.dtype)).astype(np.float64)
-        return scores + w[-1] if self._constant else scores
+        coef = w[:n_features].astype(self._X.dtype)
+        scores = (self._X @ coef).astype(np.float64)
+        if self._constant:
+            return scores + w[-1]
+        return scores
 
     def gradient(self, weights):
         """Return the gradient, with respect to w, of ``weights @ scores(w)``."""
         gradient = self._X.T @ weights.astype(self._X.dtype)
         gradient = gradient.astype(np.float64)
-        return np.append(gradient, weights.sum()) if self._constant else gradient
+        if self._constant:
+            return np.append(gradient, weights.sum())
+        return gradient
 
 
 @one_thread()
