@@ -17,6 +17,7 @@ of C R by S; the bit whose products agree best with its negative is the one to a
 """
 
 from functools import partial
+from itertools import compress
 from numbers import Integral, Real
 from typing import NamedTuple
 
@@ -227,13 +228,15 @@ class HammingRankingSVM:
         Weight of the loss.
 
     tol : float
-        How much the risk may exceed that by the tangents.
+        How much the risk may be above the highest tangent.
     """
 
     def __init__(self, similar, loss, C, tol):
-        self._pairs = np.nonzero(~np.eye(*similar.shape, dtype=bool))
-        self._risk = RankingRisk(similar[self._pairs], self._pairs[0], loss)
         self._shape = similar.shape
+        # The pairs of different samples, and their queries
+        self._pairs = np.nonzero(~np.eye(*self._shape, dtype=bool))
+        query = self._pairs[0]
+        self._risk = RankingRisk(similar[self._pairs], query, loss)
         self._C = C
         self._tol = tol
         self._tangents = [self._tangent(np.zeros(similar.shape))]
@@ -261,9 +264,11 @@ class HammingRankingSVM:
         codes : ndarray of shape (n, n_bits)
             -1 and +1.
         """
-        agreement = codes[: self._shape[0]] @ codes.T / 2
+        n_bits = codes.shape[1]
+        n_queries = self._shape[0]
+        agreement = codes[:n_queries] @ codes.T / 2
         for _ in range(_MAX_CUTS_PER_BIT):
-            self.weight, estimate = self._solve(agreement, codes.shape[1])
+            self.weight, estimate = self._solve(agreement, n_bits)
             scores = self.weight * agreement
             tangent = self._tangent(scores)
             if tangent.value(scores) - estimate <= self._tol:
@@ -271,11 +276,12 @@ class HammingRankingSVM:
             self._tangents.append(tangent)
         else:
             # The last tangent has not been reckoned with yet.
-            self.weight, _ = self._solve(agreement, codes.shape[1])
+            self.weight, _ = self._solve(agreement, n_bits)
         # Tangents that do not touch are found again if they do; the first one stays.
-        touching = [0, *np.flatnonzero(self._multipliers[1:] > 0) + 1]
-        self._tangents = [self._tangents[place] for place in touching]
-        self._multipliers = self._multipliers[touching]
+        stays = self._multipliers > 0
+        stays[0] = True
+        self._tangents = list(compress(self._tangents, stays))
+        self._multipliers = self._multipliers[stays]
         return self.risk(self.weight * agreement)
 
     def _tangent(self, scores):
@@ -290,11 +296,8 @@ class HammingRankingSVM:
         constants = np.array([tangent.constant for tangent in self._tangents])
         slopes = [np.sum(tangent.slope * agreement) for tangent in self._tangents]
         # The variables are the weight and the risk, which is above all tangents.
-        result = linprog(
-            [n_bits, self._C],
-            A_ub=np.column_stack([slopes, np.full(len(slopes), -1.0)]),
-            b_ub=-constants,
-        )
+        factors = np.column_stack([slopes, np.full(len(slopes), -1.0)])
+        result = linprog([n_bits, self._C], A_ub=factors, b_ub=-constants)
         self._multipliers = -result.ineqlin.marginals
         return result.x
 
@@ -340,5 +343,7 @@ def relaxed_agreement(w, X, weights, alpha):
     by_query = weights @ relaxed
     by_sample = relaxed[:n_queries] @ weights
     by_sample[:n_queries] += by_query
-    value = alpha * (w @ w) / 2 - relaxed[:n_queries] @ by_query
-    return value, alpha * w - X.T @ (by_sample * (1 - relaxed**2))
+    penalty = alpha * (w @ w) / 2
+    value = penalty - relaxed[:n_queries] @ by_query
+    gradient = alpha * w - X.T @ (by_sample * (1 - relaxed**2))
+    return value, gradient

@@ -102,11 +102,12 @@ def best_threshold(scores, positive, sample_weight):
     """
     order = np.argsort(-scores, kind="stable")
     ranked = scores[order]
-    signed = np.where(positive, -sample_weight, sample_weight)[order]
     # Errors are relative to the error of predicting no positives.
-    error = np.append(0.0, np.cumsum(signed))
-    splits_tie = np.append(ranked[1:] == ranked[:-1], False)
-    error[1:][splits_tie] = np.inf
+    added_errors = np.where(positive, -sample_weight, sample_weight)
+    error = np.append(0.0, np.cumsum(added_errors[order]))
+    # No threshold lies between equal scores.
+    is_tied = ranked[1:] == ranked[:-1]
+    error[1:-1][is_tied] = np.inf
     n_above = int(np.argmin(error))
     if n_above == 0:
         return ranked[0]
