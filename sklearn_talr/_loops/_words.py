@@ -84,19 +84,18 @@ def _next_state(state):
 
 
 @compiled
-def _add_codeword(inner, codewords, codeword):
-    """Add the inner products with a codeword."""
+def _add_codeword(inner, products, unit):
+    """Add the inner products with a codeword, a row of the table."""
     for place in range(len(inner)):
-        inner[place] += codewords.unit * np.float32(codewords.table[codeword, place])
+        inner[place] += unit * np.float32(products[place])
 
 
 @compiled
-def _exchange_codewords(inner, codewords, new, old):
+def _exchange_codewords(inner, new_products, old_products, unit):
     """Add the inner products with a codeword, and take off those with another."""
-    table = codewords.table
     for place in range(len(inner)):
-        change = np.int32(table[new, place]) - np.int32(table[old, place])
-        inner[place] += codewords.unit * np.float32(change)
+        change = np.int32(new_products[place]) - np.int32(old_products[place])
+        inner[place] += unit * np.float32(change)
 
 
 @compiled
@@ -137,6 +136,8 @@ def search_words(products, codewords, words, search):
 @compiled
 def _first_words(along, codewords, row_words, start, is_new):
     """Take words to start from, or choose one after another; return u and s."""
+    table = codewords.table
+    unit = codewords.unit
     squares = codewords.squares
     inner = row_words.inner
     inner[:] = 0
@@ -150,7 +151,7 @@ def _first_words(along, codewords, row_words, start, is_new):
         codeword = first + value
         u += along[codeword]
         s += squares[codeword] + np.float32(2) * inner[codeword]
-        _add_codeword(inner, codewords, codeword)
+        _add_codeword(inner, table[codeword], unit)
         row_words.words[word] = value
     return u, s
 
@@ -158,6 +159,8 @@ def _first_words(along, codewords, row_words, start, is_new):
 @compiled
 def _improve_words(along, codewords, row_words, u, s, n_sweeps):
     """Set each word to its best codeword in turn, until none changes; return u and s."""
+    table = codewords.table
+    unit = codewords.unit
     squares = codewords.squares
     words = row_words.words
     inner = row_words.inner
@@ -175,7 +178,7 @@ def _improve_words(along, codewords, row_words, u, s, n_sweeps):
         if new != old:
             u = u_without + along[new]
             s = s_without + squares[new] + np.float32(2) * inner[new]
-            _exchange_codewords(inner, codewords, new, old)
+            _exchange_codewords(inner, table[new], table[old], unit)
             words[word] = value
             n_unchanged = 0
         if n_unchanged == n_words:
@@ -213,6 +216,8 @@ def _search_on(along, codewords, row_words, best, u, s, search):
 @compiled
 def _draw_words(along, codewords, row_words, u, s, share, state):
     """Draw some words anew; return u, s and the state of the generator."""
+    table = codewords.table
+    unit = codewords.unit
     squares = codewords.squares
     words = row_words.words
     inner = row_words.inner
@@ -225,7 +230,7 @@ def _draw_words(along, codewords, row_words, u, s, share, state):
             u += along[new] - along[old]
             s += squares[new] - squares[old]
             s += np.float32(2) * (inner[new] - inner[old])
-            _exchange_codewords(inner, codewords, new, old)
+            _exchange_codewords(inner, table[new], table[old], unit)
             words[word] = value
     return u, s, state
 
