@@ -126,7 +126,7 @@ def search_words(products, codewords, words, search):
         u, s = _first_words(along, codewords, row_words, words[row], search.is_new)
         n_sweeps = _SWEEPS_OF_NEW_WORDS if search.is_new else search.n_sweeps
         u, s = _improve_words(along, codewords, row_words, u, s, n_sweeps)
-        _search_on(along, codewords, row_words, best, u, s, search)
+        _search_in_rounds(along, codewords, row_words, best, u, s, search)
         for word in range(n_words):
             n_changed += words[row, word] != row_words.words[word]
             words[row, word] = row_words.words[word]
@@ -187,7 +187,7 @@ def _improve_words(along, codewords, row_words, u, s, n_sweeps):
 
 
 @compiled
-def _search_on(along, codewords, row_words, best, u, s, search):
+def _search_in_rounds(along, codewords, row_words, best, u, s, search):
     """Draw some words anew, improve all, and go back if that has led to nothing better."""
     # A row draws by its own words: so its code does not depend on other rows.
     state = np.uint64(0x9E3779B97F4A7C15)

@@ -29,7 +29,7 @@ from ._solver import Bundle, minimize
 
 
 class FeatureMatrix:
-    """A matrix of features, with one more column of ones if there is an intercept.
+    """A matrix of features, perhaps with one more column of ones.
 
     Parameters
     ----------
@@ -37,10 +37,10 @@ class FeatureMatrix:
         The features.
 
     constant : bool
-        Whether to add the column of ones.
+        Whether to add the column of ones for an intercept.
 
     ranks : bool
-        Whether scores matter up to a constant, so that dense features may be centered.
+        Whether scores matter only up to a constant, so that dense features are centered.
     """
 
     def __init__(self, X, constant, ranks):
