@@ -151,6 +151,7 @@ def _settle_open_buckets(positive, negative, loss, buckets, optima, before):
         Receives the optima.
     """
     number = buckets.number
+    # Negatives are open if the next bucket begins with another optimum than their own.
     open_negatives = np.empty(len(negative), dtype=np.int64)
     n_open = 0
     for i in range(len(negative)):

@@ -21,14 +21,14 @@ def moderated_statistics(sums, first, second, weights, added, statistic):
         Systems of each pair, whose differences are first minus second.
 
     weights : ndarray of shape (n_strata,), dtype float32
-        One over the number of queries of each stratum less 1.
+        ``1 / (n - 1)`` for the n queries of each stratum.
 
     added : float32
         What moderates an error: it is added to the root of the variance of a sum.
 
     statistic : ndarray of shape (n_pairs, n_samples), dtype float32
-        Before the call: sums of squared differences, each times the number of queries of
-        its stratum over that number less 1. After it: absolute values of the statistics.
+        Before the call: sums of squared differences, each times ``n / (n - 1)`` for the n
+        queries of its stratum. After it: absolute values of the statistics.
     """
     total = np.empty(statistic.shape[1], dtype=np.float32)
     for pair in range(len(statistic)):

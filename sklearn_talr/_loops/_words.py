@@ -4,8 +4,8 @@
 symbol     meaning
 =========  ==================================================================
 z          a row, a direction
-k          its words; word g stands for an entry, a codeword of codebook g
-u          inner product of z with the sum of its entries
+k          its words; word g is the number of a codeword of codebook g
+u          inner product of z with the sum of these codewords
 s          squared length of that sum
 =========  ==================================================================
 
@@ -22,42 +22,43 @@ import numpy as np
 from ._compile import compiled, copy_to
 from ._lanes import best_entry
 
-_ENTRIES = 256  # of a codebook
-# Sweeps end before that if none of them changes a word.
+# A codebook has so many codewords.
+_CODEWORDS = 256
+# New words are swept at most so many times at first.
 _SWEEPS_OF_NEW_WORDS = 10
-# After so many rounds in vain no improvement is expected. With 3 the decoding error of 64
+# No improvement is expected after so many rounds in vain. With 3 the decoding error of 64
 # bits of few dimensions is 3 % higher, and encoding takes a tenth less time.
 _PATIENCE = 5
-# One sign is turned for each so many bits, and one more.
+# A round turns one sign for each so many bits, and one more.
 _BITS_PER_TURN = 32
 _SWEEPS_AFTER_TURNS = 2
 
 
-class Entries(NamedTuple):
-    """The entries of all codebooks, codebook by codebook."""
+class Codewords(NamedTuple):
+    """The codewords of all codebooks, codebook by codebook."""
 
-    table: np.ndarray  # (n_entries, n_entries), int16, inner products, see `search_words`
-    unit: np.float32  # what 1 is worth in the table
-    squares: np.ndarray  # (n_entries,), float32, squared lengths
+    table: np.ndarray  # (n_codewords, n_codewords), int16, inner products in units
+    unit: np.float32  # inner product that is 1 in the table
+    squares: np.ndarray  # (n_codewords,), float32, squared lengths
 
 
 class WordSearch(NamedTuple):
     """How long words are searched for."""
 
     n_rounds: int  # how often words are drawn anew
-    n_sweeps: int  # at most so often every word is looked at in a round
+    n_sweeps: int  # greatest number of looks at every word in a round
     share: float  # share of the words that are drawn anew in a round
     is_new: bool  # whether words are chosen one after another first
 
 
 class WordsOfRow(NamedTuple):
-    """Words of one row, and the inner products of their sum with all entries.
+    """Words of one row, and the inner products of their sum with all codewords.
 
-    Inner products with entries of the same codebook are left out.
+    Inner products with codewords of the same codebook are left out.
     """
 
     words: np.ndarray  # (n_words,), int64
-    inner: np.ndarray  # (n_entries,), float32
+    inner: np.ndarray  # (n_codewords,), float32
 
 
 class SignsOfRow(NamedTuple):
@@ -84,33 +85,32 @@ def _next_state(state):
 
 
 @compiled
-def _add_entry(inner, entries, entry):
-    """Add the inner products with an entry."""
-    for other in range(len(inner)):
-        inner[other] += entries.unit * np.float32(entries.table[entry, other])
+def _add_codeword(inner, products, unit):
+    """Add the inner products with a codeword, a row of the table."""
+    for place in range(len(inner)):
+        inner[place] += unit * np.float32(products[place])
 
 
 @compiled
-def _exchange_entries(inner, entries, new, old):
-    """Add the inner products with an entry, and take off those with another."""
-    table = entries.table
-    for other in range(len(inner)):
-        change = np.int32(table[new, other]) - np.int32(table[old, other])
-        inner[other] += entries.unit * np.float32(change)
+def _exchange_codewords(inner, new_products, old_products, unit):
+    """Add the inner products with a codeword, and take off those with another."""
+    for place in range(len(inner)):
+        change = np.int32(new_products[place]) - np.int32(old_products[place])
+        inner[place] += unit * np.float32(change)
 
 
 @compiled
-def search_words(products, entries, words, search):
+def search_words(products, codewords, words, search):
     """Choose the words of rows, in place; return how many have changed.
 
     Parameters
     ----------
-    products : ndarray of shape (n_rows, n_entries), dtype float32
-        Inner products of rows and entries.
+    products : ndarray of shape (n_rows, n_codewords), dtype float32
+        Inner products of rows and codewords.
 
-    entries : Entries
-        Their table of inner products has zeros between entries of one codebook. Most of the
-        time goes into reading it.
+    codewords : Codewords
+        Their table of inner products has zeros between codewords of one codebook. Most of
+        the time goes into reading it.
 
     words : ndarray of shape (n_rows, n_words), dtype uint8
         Words to start from.
@@ -118,16 +118,16 @@ def search_words(products, entries, words, search):
     search : WordSearch
     """
     n_words = words.shape[1]
-    n_entries = len(entries.squares)
-    row_words = WordsOfRow(np.empty(n_words, np.int64), np.empty(n_entries, np.float32))
-    best = WordsOfRow(np.empty(n_words, np.int64), np.empty(n_entries, np.float32))
+    n_codewords = len(codewords.squares)
+    row_words = WordsOfRow(np.empty(n_words, np.int64), np.empty(n_codewords, np.float32))
+    best = WordsOfRow(np.empty(n_words, np.int64), np.empty(n_codewords, np.float32))
     n_changed = 0
     for row in range(len(words)):
         along = products[row]
-        u, s = _first_words(along, entries, row_words, words[row], search.is_new)
+        u, s = _first_words(along, codewords, row_words, words[row], search.is_new)
         n_sweeps = _SWEEPS_OF_NEW_WORDS if search.is_new else search.n_sweeps
-        u, s = _improve_words(along, entries, row_words, u, s, n_sweeps)
-        _search_on(along, entries, row_words, best, u, s, search)
+        u, s = _improve_words(along, codewords, row_words, u, s, n_sweeps)
+        _search_in_rounds(along, codewords, row_words, best, u, s, search)
         for word in range(n_words):
             n_changed += words[row, word] != row_words.words[word]
             words[row, word] = row_words.words[word]
@@ -135,37 +135,41 @@ def search_words(products, entries, words, search):
 
 
 @compiled
-def _first_words(along, entries, row_words, start, is_new):
+def _first_words(along, codewords, row_words, start, is_new):
     """Take words to start from, or choose one after another; return u and s."""
-    squares = entries.squares
+    table = codewords.table
+    unit = codewords.unit
+    squares = codewords.squares
     inner = row_words.inner
     inner[:] = 0
     u = np.float32(0)
     s = np.float32(0)
     for word in range(len(start)):
-        first = _ENTRIES * word
+        first = _CODEWORDS * word
         value = np.int64(start[word])
         if is_new:
             value = best_entry(along, squares, inner, first, u, s)
-        entry = first + value
-        u += along[entry]
-        s += squares[entry] + np.float32(2) * inner[entry]
-        _add_entry(inner, entries, entry)
+        codeword = first + value
+        u += along[codeword]
+        s += squares[codeword] + np.float32(2) * inner[codeword]
+        _add_codeword(inner, table[codeword], unit)
         row_words.words[word] = value
     return u, s
 
 
 @compiled
-def _improve_words(along, entries, row_words, u, s, n_sweeps):
-    """Set each word to its best entry in turn, until none changes; return u and s."""
-    squares = entries.squares
+def _improve_words(along, codewords, row_words, u, s, n_sweeps):
+    """Set each word to its best codeword in turn, until none changes; return u and s."""
+    table = codewords.table
+    unit = codewords.unit
+    squares = codewords.squares
     words = row_words.words
     inner = row_words.inner
     n_words = len(words)
     n_unchanged = 0
     for turn in range(n_sweeps * n_words):
         word = turn % n_words
-        first = _ENTRIES * word
+        first = _CODEWORDS * word
         old = first + words[word]
         u_without = u - along[old]
         s_without = s - squares[old] - np.float32(2) * inner[old]
@@ -175,7 +179,7 @@ def _improve_words(along, entries, row_words, u, s, n_sweeps):
         if new != old:
             u = u_without + along[new]
             s = s_without + squares[new] + np.float32(2) * inner[new]
-            _exchange_entries(inner, entries, new, old)
+            _exchange_codewords(inner, table[new], table[old], unit)
             words[word] = value
             n_unchanged = 0
         if n_unchanged == n_words:
@@ -184,7 +188,7 @@ def _improve_words(along, entries, row_words, u, s, n_sweeps):
 
 
 @compiled
-def _search_on(along, entries, row_words, best, u, s, search):
+def _search_in_rounds(along, codewords, row_words, best, u, s, search):
     """Draw some words anew, improve all, and go back if that has led to nothing better."""
     # A row draws by its own words: so its code does not depend on other rows.
     state = np.uint64(0x9E3779B97F4A7C15)
@@ -198,8 +202,8 @@ def _search_on(along, entries, row_words, best, u, s, search):
         copy_to(best.inner, row_words.inner)
         best_u = u
         best_s = s
-        u, s, state = _draw_words(along, entries, row_words, u, s, search.share, state)
-        u, s = _improve_words(along, entries, row_words, u, s, search.n_sweeps)
+        u, s, state = _draw_words(along, codewords, row_words, u, s, search.share, state)
+        u, s = _improve_words(along, codewords, row_words, u, s, search.n_sweeps)
         n_in_vain += 1
         if u * abs(u) / s > best_u * abs(best_u) / best_s:
             n_in_vain = 0
@@ -211,21 +215,23 @@ def _search_on(along, entries, row_words, best, u, s, search):
 
 
 @compiled
-def _draw_words(along, entries, row_words, u, s, share, state):
+def _draw_words(along, codewords, row_words, u, s, share, state):
     """Draw some words anew; return u, s and the state of the generator."""
-    squares = entries.squares
+    table = codewords.table
+    unit = codewords.unit
+    squares = codewords.squares
     words = row_words.words
     inner = row_words.inner
     for word in range(len(words)):
         state = _next_state(state)
         if (state >> np.uint64(40)) & np.uint64(0xFFFF) < share * 65536:
-            value = np.int64((state >> np.uint64(20)) & np.uint64(_ENTRIES - 1))
-            old = _ENTRIES * word + words[word]
-            new = _ENTRIES * word + value
+            value = np.int64((state >> np.uint64(20)) & np.uint64(_CODEWORDS - 1))
+            old = _CODEWORDS * word + words[word]
+            new = _CODEWORDS * word + value
             u += along[new] - along[old]
             s += squares[new] - squares[old]
             s += np.float32(2) * (inner[new] - inner[old])
-            _exchange_entries(inner, entries, new, old)
+            _exchange_codewords(inner, table[new], table[old], unit)
             words[word] = value
     return u, s, state
 
@@ -325,13 +331,13 @@ def _turn(row, gram, u, s, bit):
 
 @compiled
 def count_pairs(words, counts):
-    """Add how many rows have each pair of entries, for the pairs of words in order."""
+    """Add how many rows have each pair of codewords, for the pairs of words in order."""
     n_rows, n_words = words.shape
     for first in range(n_words):
         for row in range(n_rows):
-            entry_counts = counts[_ENTRIES * first + words[row, first]]
+            codeword_counts = counts[_CODEWORDS * first + words[row, first]]
             for second in range(first, n_words):
-                entry_counts[_ENTRIES * second + words[row, second]] += 1
+                codeword_counts[_CODEWORDS * second + words[row, second]] += 1
 
 
 @compiled

@@ -199,7 +199,8 @@ class Reconstruction:
     def error(self):
         """Mean squared error of the distances of all pairs, which lie in [0, 1]."""
         n, n_bits = self.codes.shape
-        residual = (self.similarity - self.codes @ self.codes.T / n_bits) / 2
+        agreement = self.codes @ self.codes.T / n_bits
+        residual = (self.similarity - agreement) / 2
         np.fill_diagonal(residual, 0)
         return float(np.sum(residual**2)) / (n * (n - 1))
 
@@ -219,8 +220,9 @@ class Reconstruction:
 
     def target_of(self, bit):
         """Q of a bit."""
+        n_bits = self.codes.shape[1]
         other_codes = np.delete(self.codes, bit, axis=1)
-        target = self.codes.shape[1] * self.similarity - other_codes @ other_codes.T
+        target = n_bits * self.similarity - other_codes @ other_codes.T
         np.fill_diagonal(target, 0)
         return target
 
@@ -251,14 +253,21 @@ def best_step(activations, column, code, target):
         order = order[np.argsort(side * flips_at[order])]
         if not len(order):
             continue
-        flipped = np.tril(target[np.ix_(order, order)]) @ code[order] * code[order]
-        gains = np.cumsum(8.0 * flipped - 4.0 * agreement[order], dtype=np.float64)
         # Samples that flip at the same step, rounding aside, flip together.
         stops = flips_at[order]
         next_stops = np.append(stops[1:], 2 * stops[-1])
-        gains[np.isclose(stops, next_stops, rtol=1e-9, atol=0)] = -np.inf
+        flips_with_next = np.isclose(stops, next_stops, rtol=1e-9, atol=0)
+        pairs = target[np.ix_(order, order)]
+        gains = _gains_of_flips(pairs, code[order], agreement[order])
+        gains[flips_with_next] = -np.inf
         last = np.argmax(gains)
         if gains[last] > best_gain:
             best_gain = gains[last]
             best_t = (stops[last] + next_stops[last]) / 2
     return best_t
+
+
+def _gains_of_flips(target, code, agreement):
+    """By how much v'Qv rises if the first samples flip, for each number of them."""
+    among_flipped = np.tril(target) @ code * code
+    return np.cumsum(8.0 * among_flipped - 4.0 * agreement, dtype=np.float64)

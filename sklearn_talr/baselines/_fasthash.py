@@ -137,8 +137,9 @@ class FastHasher(DiscreteHasher):
                 trees = self._fit_trees(X, bit, rng)
                 estimators.append(trees)
                 bit[:] = np.where(_activations(trees, X) > 0, 1, -1)
-                losses.append(pairs.loss(codes[:, : place + 1]))
-                progress.told = f"loss = {losses[-1]:.6f}"
+                loss = pairs.loss(codes[:, : place + 1])
+                losses.append(loss)
+                progress.told = f"loss = {loss:.6f}"
         return progress.finish()
 
     def _fit_trees(self, X, bit, rng):

@@ -48,8 +48,11 @@ class PairwiseBits:
     def __init__(self, similar, rng):
         blocks = mutual_blocks(similar, rng)
         self.order = np.concatenate(blocks)
-        ends = np.cumsum([len(block) for block in blocks])
-        self._blocks = [slice(start, end) for start, end in zip([0, *ends[:-1]], ends)]
+        self._blocks = []
+        start = 0
+        for block in blocks:
+            self._blocks.append(slice(start, start + len(block)))
+            start += len(block)
         # Integers of this size are exact in float32, which takes half the memory.
         similar = similar[np.ix_(self.order, self.order)]
         self.signs = np.where(similar, np.float32(1), np.float32(-1))
@@ -82,17 +85,19 @@ class PairwiseBits:
         for place in self._rng.permutation(len(self._blocks)):
             block = self._blocks[place]
             rows = other_bits[block]
+            block_bit = bit[block]
+            # A of the pairs within the block, and A v of its samples with all others
             inner = rows @ rows.T - target * self.signs[block, block]
             np.fill_diagonal(inner, 0)
             total = rows @ (other_bits.T @ bit) - target * (self.signs[block] @ bit)
-            itself = (other_bits.shape[1] - target) * bit[block]
-            unary = 2 * (total - itself - inner @ bit[block])
+            itself = (other_bits.shape[1] - target) * block_bit
+            unary = 2 * (total - itself - inner @ block_bit)
             if pull is not None:
                 unary -= pull[block]
             cut = best_cut(-inner, unary)
             # The present bits stay if the cut is no better.
-            if _energy(cut, inner, unary) < _energy(bit[block], inner, unary):
-                bit[block] = cut
+            if _energy(cut, inner, unary) < _energy(block_bit, inner, unary):
+                block_bit[:] = cut
 
 
 def mutual_blocks(similar, rng):
@@ -134,14 +139,16 @@ def best_cut(weights, unary):
     # No sum overflows if no u is much stronger.
     unary = np.clip(unary, -reach - 1, reach + 1)
     # The last two nodes are the source, whose side has bits of 1, and the sink.
+    source = n
+    sink = n + 1
     capacity = np.zeros((n + 2, n + 2), dtype=np.int32)
     capacity[:n, :n] = 2 * weights
-    capacity[n, :n] = np.maximum(-unary, 0)
-    capacity[:n, n + 1] = np.maximum(unary, 0)
+    capacity[source, :n] = np.maximum(-unary, 0)
+    capacity[:n, sink] = np.maximum(unary, 0)
     capacity = sp.csr_array(capacity)
-    residual = capacity - maximum_flow(capacity, n, n + 1).flow
+    residual = capacity - maximum_flow(capacity, source, sink).flow
     residual.eliminate_zeros()
-    side = breadth_first_order(residual, n, return_predecessors=False)
+    side = breadth_first_order(residual, source, return_predecessors=False)
     best = np.full(n, -1)
     best[side[side < n]] = 1
     return best

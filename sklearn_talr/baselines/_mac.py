@@ -128,7 +128,8 @@ class MACHasher(DiscreteHasher):
         pairs = PairwiseBits(affinities > 0, rng)
         scaled = ScaledRows.from_rows(X[pairs.order])
         svms = BitwiseSVMs(scaled.rows, self.n_bits, self.C, rng)
-        codes = signs(scaled.rows @ PROJECTIONS["itq"](scaled.rows, self.n_bits, rng))
+        projection = PROJECTIONS["itq"](scaled.rows, self.n_bits, rng)
+        codes = signs(scaled.rows @ projection)
         history = RoundHistory()
         fitted_so_far = partial(history.fitted_attributes, scaled)
         with start(None, "round", fitted_so_far) as progress:
@@ -221,7 +222,8 @@ class BitwiseSVMs:
 
     def fit(self, codes):
         """Learn these codes; bits whose outputs are right already are left alone."""
-        for bit in np.flatnonzero(np.any(codes != self.outputs, axis=0)):
+        is_wrong = np.any(codes != self.outputs, axis=0)
+        for bit in np.flatnonzero(is_wrong):
             target = codes[:, bit]
             coef, intercept = self._fit_bit(target)
             outputs = signs(self.X @ coef + intercept)

@@ -84,7 +84,8 @@ class DiscreteHasher(BaseHasher):
         rows = rng.permutation(X.shape[0])[: self.subsample]
         seen["affinity_"] = affinity.given
         start = partial(Progress, self, X, y, fitted=partial(or_, seen))
-        level_index = places_of(affinity, targets[rows], targets[rows], levels)
+        drawn = targets[rows]
+        level_index = places_of(affinity, drawn, drawn, levels)
         if np.any(level_index < 0):
             raise ValueError(f"{type(self).__name__} knows no pairs that do not count.")
         X = X[rows].toarray() if sp.issparse(X) else X[rows]
@@ -108,7 +109,7 @@ class ScaledRows(NamedTuple):
 
     rows: np.ndarray  # (n, n_features)
     mean: np.ndarray  # (n_features,)
-    unit: float  # what the rows less their mean have been divided by
+    unit: float  # divisor of the rows less their mean
 
     @classmethod
     def from_rows(cls, X):

@@ -17,6 +17,7 @@ of C R by S; the bit whose products agree best with its negative is the one to a
 """
 
 from functools import partial
+from itertools import compress
 from numbers import Integral, Real
 from typing import NamedTuple
 
@@ -29,7 +30,7 @@ from .._core.types import Count
 from ..measures import Measure
 from ..measures._base import measure_name
 from ..svm._risks import RankingRisk
-from ._sampled_pairs import DiscreteHasher, ScaledRows
+from ._sampled_pairs import DiscreteHasher, ScaledRows, signs
 
 # At most so many tangents are added for one bit.
 _MAX_CUTS_PER_BIT = 8
@@ -159,8 +160,9 @@ class StructHasher(DiscreteHasher):
         queries, order = self._order_queries_first(similar)
         scaled = ScaledRows.from_rows(X[order])
         X = scaled.rows
-        loss = measure_name(self.loss, "loss")
-        svm = HammingRankingSVM(similar[np.ix_(queries, order)], loss, self.C, self.tol)
+        loss_name = measure_name(self.loss, "loss")
+        similar = similar[np.ix_(queries, order)]
+        svm = HammingRankingSVM(similar, loss_name, C=self.C, tol=self.tol)
         coef = np.empty((X.shape[1], self.n_bits))
         codes = np.empty((len(X), self.n_bits), dtype=np.float32)
         losses = []
@@ -168,10 +170,12 @@ class StructHasher(DiscreteHasher):
         with start(self.n_bits, "bit", fitted_so_far) as progress:
             for bit in progress.over(range(self.n_bits)):
                 weights = svm.agreement_weights()
-                coef[:, bit] = agreeing_direction(X, weights, self.alpha, rng)
-                codes[:, bit] = np.where(X @ coef[:, bit] > 0, 1, -1)
-                losses.append(svm.fit(codes[:, : bit + 1]))
-                progress.told = f"loss = {losses[-1]:.6f}"
+                direction = agreeing_direction(X, weights, self.alpha, rng)
+                coef[:, bit] = direction
+                codes[:, bit] = signs(X @ direction)
+                loss = svm.fit(codes[:, : bit + 1])
+                losses.append(loss)
+                progress.told = f"loss = {loss:.6f}"
         return progress.finish()
 
     def _order_queries_first(self, similar):
@@ -224,13 +228,15 @@ class HammingRankingSVM:
         Weight of the loss.
 
     tol : float
-        How much the risk may exceed that by the tangents.
+        How much the risk may be above the highest tangent.
     """
 
     def __init__(self, similar, loss, C, tol):
-        self._pairs = np.nonzero(~np.eye(*similar.shape, dtype=bool))
-        self._risk = RankingRisk(similar[self._pairs], self._pairs[0], loss)
         self._shape = similar.shape
+        # The pairs of different samples, and their queries
+        self._pairs = np.nonzero(~np.eye(*self._shape, dtype=bool))
+        query = self._pairs[0]
+        self._risk = RankingRisk(similar[self._pairs], query, loss)
         self._C = C
         self._tol = tol
         self._tangents = [self._tangent(np.zeros(similar.shape))]
@@ -238,7 +244,7 @@ class HammingRankingSVM:
         self.weight = 0.0
 
     def risk(self, scores):
-        """R(S)."""
+        """Mean structured hinge R(S) at these scores S."""
         return self._risk(scores[self._pairs])[0]
 
     def agreement_weights(self):
@@ -258,9 +264,11 @@ class HammingRankingSVM:
         codes : ndarray of shape (n, n_bits)
             -1 and +1.
         """
-        agreement = codes[: self._shape[0]] @ codes.T / 2
+        n_bits = codes.shape[1]
+        n_queries = self._shape[0]
+        agreement = codes[:n_queries] @ codes.T / 2
         for _ in range(_MAX_CUTS_PER_BIT):
-            self.weight, estimate = self._solve(agreement, codes.shape[1])
+            self.weight, estimate = self._solve(agreement, n_bits)
             scores = self.weight * agreement
             tangent = self._tangent(scores)
             if tangent.value(scores) - estimate <= self._tol:
@@ -268,11 +276,12 @@ class HammingRankingSVM:
             self._tangents.append(tangent)
         else:
             # The last tangent has not been reckoned with yet.
-            self.weight, _ = self._solve(agreement, codes.shape[1])
+            self.weight, _ = self._solve(agreement, n_bits)
         # Tangents that do not touch are found again if they do; the first one stays.
-        touching = [0, *np.flatnonzero(self._multipliers[1:] > 0) + 1]
-        self._tangents = [self._tangents[place] for place in touching]
-        self._multipliers = self._multipliers[touching]
+        stays = self._multipliers > 0
+        stays[0] = True
+        self._tangents = list(compress(self._tangents, stays))
+        self._multipliers = self._multipliers[stays]
         return self.risk(self.weight * agreement)
 
     def _tangent(self, scores):
@@ -286,11 +295,9 @@ class HammingRankingSVM:
         """Weight and risk by the tangents: a linear program."""
         constants = np.array([tangent.constant for tangent in self._tangents])
         slopes = [np.sum(tangent.slope * agreement) for tangent in self._tangents]
-        result = linprog(
-            [n_bits, self._C],
-            A_ub=np.column_stack([slopes, np.full(len(slopes), -1.0)]),
-            b_ub=-constants,
-        )
+        # The variables are the weight and the risk, which is above all tangents.
+        factors = np.column_stack([slopes, np.full(len(slopes), -1.0)])
+        result = linprog([n_bits, self._C], A_ub=factors, b_ub=-constants)
         self._multipliers = -result.ineqlin.marginals
         return result.x
 
@@ -336,5 +343,7 @@ def relaxed_agreement(w, X, weights, alpha):
     by_query = weights @ relaxed
     by_sample = relaxed[:n_queries] @ weights
     by_sample[:n_queries] += by_query
-    value = alpha * (w @ w) / 2 - relaxed[:n_queries] @ by_query
-    return value, alpha * w - X.T @ (by_sample * (1 - relaxed**2))
+    penalty = alpha * (w @ w) / 2
+    value = penalty - relaxed[:n_queries] @ by_query
+    gradient = alpha * w - X.T @ (by_sample * (1 - relaxed**2))
+    return value, gradient

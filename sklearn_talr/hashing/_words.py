@@ -523,15 +523,15 @@ class Table:
 
         In float64 those of a row do not depend on the rows beside it.
         """
-        from .._loops._words import Entries, WordSearch, search_words
+        from .._loops._words import Codewords, WordSearch, search_words
 
-        entries = Entries(self._table, self._unit, self._squares)
+        codewords = Codewords(self._table, self._unit, self._squares)
         share = min(_SHARE_ANEW, _WORDS_ANEW / words.shape[1])
         search = WordSearch(n_rounds, n_sweeps, share, anew)
         n_changed = 0
         for part in gen_batches(len(rows), _ROWS_PER_BLOCK):
             products = _products(rows[part], self._entries, dtype)
-            n_changed += search_words(products, entries, words[part], search)
+            n_changed += search_words(products, codewords, words[part], search)
         return n_changed
 
 

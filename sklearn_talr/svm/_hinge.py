@@ -81,13 +81,16 @@ class RankingHingeLoss(torch.nn.Module):
             raise ValueError("scores must be finite, but hold NaN or infinity.")
         dtype = torch.promote_types(scores.dtype, torch.float32)
         relevant = torch.atleast_2d(targets > 0).cpu().numpy()
-        if not (relevant.any(axis=1) & ~relevant.all(axis=1)).any():  # nothing to rank
+        is_ranked = relevant.any(axis=1) & ~relevant.all(axis=1)
+        if not is_ranked.any():
             return torch.zeros((), dtype=dtype, device=scores.device)
         flat = torch.atleast_2d(scores).reshape(-1)
-        values = flat.detach().to("cpu", torch.float64).numpy()
-        query = np.repeat(np.arange(len(relevant)), relevant.shape[1])
-        # Near these scores the loss is constant + weights @ scores
-        constant, weights = RankingRisk(relevant.ravel(), query, self.loss).linear(values)
+        host_scores = flat.detach().to("cpu", torch.float64).numpy()
+        n_queries, n_items = relevant.shape
+        query = np.repeat(np.arange(n_queries), n_items)
+        risk = RankingRisk(relevant.ravel(), query, self.loss)
+        # Near these scores the loss is constant + weights @ scores.
+        constant, weights = risk.linear(host_scores)
         weights = torch.from_numpy(weights).to(scores.device, dtype)
         return constant + (weights * flat.to(dtype)).sum()
 

@@ -29,7 +29,7 @@ from ._solver import Bundle, minimize
 
 
 class FeatureMatrix:
-    """A matrix of features, with one more column of ones if there is an intercept.
+    """A matrix of features, perhaps with one more column of ones.
 
     Parameters
     ----------
@@ -37,10 +37,10 @@ class FeatureMatrix:
         The features.
 
     constant : bool
-        Whether to add the column of ones.
+        Whether to add the column of ones for an intercept.
 
     ranks : bool
-        Whether scores matter up to a constant, so that dense features may be centered.
+        Whether scores matter only up to a constant, so that dense features are centered.
     """
 
     def __init__(self, X, constant, ranks):
@@ -53,14 +53,19 @@ class FeatureMatrix:
     def scores(self, w):
         """Return the features times `w`, one score per sample, as float64."""
         n_features = self._X.shape[1]
-        scores = (self._X @ w[:n_features].astype(self._X.dtype)).astype(np.float64)
-        return scores + w[-1] if self._constant else scores
+        coef = w[:n_features].astype(self._X.dtype)
+        scores = (self._X @ coef).astype(np.float64)
+        if self._constant:
+            return scores + w[-1]
+        return scores
 
     def gradient(self, weights):
         """Return the gradient, with respect to w, of ``weights @ scores(w)``."""
         gradient = self._X.T @ weights.astype(self._X.dtype)
         gradient = gradient.astype(np.float64)
-        return np.append(gradient, weights.sum()) if self._constant else gradient
+        if self._constant:
+            return np.append(gradient, weights.sum())
+        return gradient
 
 
 @one_thread()
@@ -97,11 +102,12 @@ def best_threshold(scores, positive, sample_weight):
     """
     order = np.argsort(-scores, kind="stable")
     ranked = scores[order]
-    signed = np.where(positive, -sample_weight, sample_weight)[order]
     # Errors are relative to the error of predicting no positives.
-    error = np.append(0.0, np.cumsum(signed))
-    splits_tie = np.append(ranked[1:] == ranked[:-1], False)
-    error[1:][splits_tie] = np.inf
+    added_errors = np.where(positive, -sample_weight, sample_weight)
+    error = np.append(0.0, np.cumsum(added_errors[order]))
+    # No threshold lies between equal scores.
+    is_tied = ranked[1:] == ranked[:-1]
+    error[1:-1][is_tied] = np.inf
     n_above = int(np.argmin(error))
     if n_above == 0:
         return ranked[0]

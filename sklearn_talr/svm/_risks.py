@@ -163,27 +163,49 @@ class GradedRisk:
         n_levels = len(levels)
         n_queries = query.max(initial=-1) + 1
         self._n_samples = len(grades)
-        # Every level has all samples, and ranks each query: a part of it.
+        # Every level has all samples, and ranks each query: this is a part.
         self._row = np.tile(np.arange(len(grades)), n_levels)
-        relevant = (grades >= levels[:, None]).ravel()
-        part = (query + n_queries * np.arange(n_levels)[:, None]).ravel()
+        relevant = grades >= levels[:, None]
+        part = query + n_queries * np.arange(n_levels)[:, None]
         n_parts = n_queries * n_levels
-        n_samples = np.bincount(part, minlength=n_parts)
+        n_samples = np.bincount(part.ravel(), minlength=n_parts)
         n_relevant = np.bincount(part[relevant], minlength=n_parts)
-
-        # The shares of the levels in the mean over queries, level by level
-        discounts = 1 / np.log2(np.arange(2.0, n_relevant.max() + 2))
-        ideal = np.append(0.0, np.cumsum(discounts))[n_relevant].reshape(n_levels, -1)
-        # Gains are divided by the largest one, which might overflow.
-        steps = np.diff(np.exp2((np.append(0, levels) - levels[-1]).astype(float)))
-        share = steps[:, None] * ideal
-        share /= np.maximum(share.sum(axis=0), np.finfo(float).tiny)
-        is_ranked = (n_relevant > 0) & (n_relevant < n_samples)
-        n_ranked = is_ranked.reshape(n_levels, -1).any(axis=0).sum()
-        share = (share / max(1, n_ranked)).ravel()
-        self._risk = RankingRisk(relevant, part, "nDCG", query_weight=share)
+        shares = _shares_of_levels(
+            levels,
+            n_relevant.reshape(n_levels, -1),
+            n_samples.reshape(n_levels, -1),
+        )
+        self._risk = RankingRisk(
+            relevant.ravel(), part.ravel(), "nDCG", query_weight=shares.ravel()
+        )
 
     def __call__(self, scores):
         """Return the risk and its subgradient, one weight for each score."""
         value, weights = self._risk(scores[self._row])
         return value, np.bincount(self._row, weights, minlength=self._n_samples)
+
+
+def _shares_of_levels(levels, n_relevant, n_samples):
+    """Weight of each level of each query in the mean over queries.
+
+    Parameters
+    ----------
+    levels : ndarray of shape (n_levels,) of int
+        Grades above 0, ascending.
+
+    n_relevant, n_samples : ndarrays of shape (n_levels, n_queries) of int
+        Samples of each query that have this grade or a higher one, and all of its samples.
+
+    Returns
+    -------
+    shares : ndarray of shape (n_levels, n_queries)
+    """
+    discounts = 1 / np.log2(np.arange(2.0, n_relevant.max() + 2))
+    ideal = np.append(0.0, np.cumsum(discounts))[n_relevant]
+    # Gains are divided by the largest one, which might overflow.
+    gains = np.exp2((np.append(0, levels) - levels[-1]).astype(float))
+    shares = np.diff(gains)[:, None] * ideal
+    shares /= np.maximum(shares.sum(axis=0), np.finfo(float).tiny)
+    is_ranked = (n_relevant > 0) & (n_relevant < n_samples)
+    n_ranked = is_ranked.any(axis=0).sum()
+    return shares / max(1, n_ranked)

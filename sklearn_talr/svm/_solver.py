@@ -34,11 +34,11 @@ _ROUNDS_PER_VARIABLE = 2
 
 
 class SimplexProgram(NamedTuple):
-    """The minimum of 1/2 z' gram z - linear' z over z >= 0, share' z = total, is sought."""
+    """A program: minimize 1/2 z' gram z - linear' z over z >= 0 with scale' z = total."""
 
     gram: np.ndarray  # (n, n), whose diagonal is at most about 1
     linear: np.ndarray  # (n,)
-    share: np.ndarray  # (n,), greater than 0
+    scale: np.ndarray  # (n,), greater than 0 and at most 1
     total: float
 
 
@@ -75,7 +75,8 @@ def minimize_on_simplex(gram, linear, total, start):
     x : ndarray of shape (n,)
         Feasible point that is optimal up to rounding.
     """
-    norms = np.sqrt(np.maximum(gram.diagonal(), _LEAST_CURVATURE * np.abs(linear).max()))
+    least = _LEAST_CURVATURE * np.abs(linear).max()
+    norms = np.sqrt(np.maximum(gram.diagonal(), least))
     scale = np.divide(1, norms, out=np.ones_like(norms), where=norms > 0)
     # The variables are z = x / scale, for accuracy.
     unit = gram * scale * scale[:, None]
@@ -106,7 +107,7 @@ def _descend(program, z):
         lowest = min(lowest, value)
         best = np.zeros_like(linear)
         best[support] = minimum.z
-        slope = (product - linear) / program.share - minimum.multiplier
+        slope = (product - linear) / program.scale - minimum.multiplier
         # These slopes are 0 but for rounding, and none of the variables may enter again.
         slope[support] = 0
         entering = slope.argmin()
@@ -131,25 +132,31 @@ def _minimize_on_support(program, support, current):
         Values of these variables to start from, feasible.
     """
     while True:
-        # The minimum without bounds on signs, and the multiplier of the constraint
-        n = len(support)
-        share = program.share[support]
-        system = np.zeros((n + 1, n + 1))
-        system[:n, :n] = program.gram[np.ix_(support, support)]
-        system[:n, n] = share
-        system[n, :n] = share
-        right_side = np.append(program.linear[support], program.total)
-        solution = np.linalg.solve(system, right_side)
-        z = solution[:n]
+        minimum = _minimize_with_any_sign(program, support)
+        z = minimum.z
         shrinking = np.flatnonzero(z < 0)
         if not len(shrinking):
-            return SupportMinimum(support, z, -solution[n])
+            return minimum
+        # Go towards the minimum until the first variable becomes 0.
         ratio = current[shrinking] / (current[shrinking] - z[shrinking])
         current = current + ratio.min() * (z - current)
         current[shrinking[ratio.argmin()]] = 0
         is_positive = current > 0
         support = support[is_positive]
         current = current[is_positive]
+
+
+def _minimize_with_any_sign(program, support):
+    """Minimize on a support, without bounds on signs: a system of linear equations."""
+    n = len(support)
+    scale = program.scale[support]
+    system = np.zeros((n + 1, n + 1))
+    system[:n, :n] = program.gram[np.ix_(support, support)]
+    system[:n, n] = scale
+    system[n, :n] = scale
+    right_side = np.append(program.linear[support], program.total)
+    solution = np.linalg.solve(system, right_side)
+    return SupportMinimum(support, solution[:n], multiplier=-solution[n])
 
 
 # A cut is dropped if it has bounded nothing in so many steps.
@@ -212,7 +219,7 @@ class Point(NamedTuple):
     w: np.ndarray
     scores: np.ndarray
     risk: float
-    sample_weights: np.ndarray  # subgradient of the risk by the scores
+    subgradient: np.ndarray  # subgradient of the risk by the scores
     objective: float
 
 
@@ -284,16 +291,18 @@ def minimize(features, risk, total, bundle, *, tol, max_iter, line_search, progr
             progress.told = f"duality gap = {solution.gap:.2g}"
             if solution.gap <= tol:
                 break
-            slope = features.gradient(cut.sample_weights)
-            bundle.add(slope, cut.risk - cut.sample_weights @ cut.scores)
+            slope = features.gradient(cut.subgradient)
+            offset = cut.risk - cut.subgradient @ cut.scores
+            bundle.add(slope, offset)
     bundle.best = best.w
     return solution
 
 
 def _point(w, scores, risk, total):
     """The point of these weights, which have these scores."""
-    value, sample_weights = risk(scores)
-    return Point(w, scores, value, sample_weights, w @ w / 2 + total * value)
+    value, subgradient = risk(scores)
+    objective = w @ w / 2 + total * value
+    return Point(w, scores, value, subgradient, objective)
 
 
 def _between(start, end, share, risk, total):
@@ -340,7 +349,7 @@ class TangentOnLine(NamedTuple):
     @classmethod
     def from_point(cls, point, share, step_of_scores, total):
         """The tangent at a point whose scores move by so much on the whole way."""
-        slope = total * (point.sample_weights @ step_of_scores)
+        slope = total * (point.subgradient @ step_of_scores)
         return cls(share, slope, total * point.risk - slope * share)
 
     def value(self, share):

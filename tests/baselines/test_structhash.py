@@ -28,11 +28,11 @@ def test_so_many_of_the_samples_that_can_rank_are_queries(n_queries, n_found, mo
     shapes = []
 
     class Recorded(HammingRankingSVM):
-        def __init__(self, similar, *args):
+        def __init__(self, similar, *args, **options):
             shapes.append(similar.shape)
             off = ~np.eye(*similar.shape, dtype=bool)
             assert (similar & off).any(axis=1).all()
-            super().__init__(similar, *args)
+            super().__init__(similar, *args, **options)
 
     monkeypatch.setattr(_structhash, "HammingRankingSVM", Recorded)
     X = np.random.default_rng(0).standard_normal((30, 3))
