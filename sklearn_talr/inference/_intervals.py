@@ -126,13 +126,8 @@ def mean_interval(
 
 
 def expanded_interval(
-    values: Floats,
-    resampling: Resampling,
-    confidence_level: float,
-    *,
-    symmetric: bool = False,
-    tie_variance: Floats | None = None,
-) -> tuple[Floats, Floats]:
+    values, resampling, confidence_level, *, symmetric=False, tie_variance=None
+):
     """Ends of the interval of each column's mean.
 
     Parameters
@@ -167,12 +162,7 @@ def expanded_interval(
     )
 
 
-def interval_of_differences(
-    values: Floats,
-    pairs: tuple[np.ndarray, np.ndarray],
-    resampling: Resampling,
-    confidence_level: float,
-) -> tuple[Floats, Floats]:
+def interval_of_differences(values, pairs, resampling, confidence_level):
     """Ends of the symmetric interval of each pair's mean difference.
 
     Samples are drawn of the columns once, and not of each pair.
@@ -215,14 +205,7 @@ def _largest_deviations(values, strata):
 
 
 def _interval_of_deviations(
-    values,
-    deviations,
-    *,
-    strata,
-    confidence_level,
-    scale,
-    symmetric,
-    tie_variance=None,
+    values, deviations, *, strata, confidence_level, scale, symmetric, tie_variance=None
 ):
     """Interval of means by the deviations of bootstrap means; without any, Student's.
 

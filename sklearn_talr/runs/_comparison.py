@@ -526,12 +526,7 @@ def compare_evaluations(
     )
     names = _different_names(evaluations)
     pairs = list(combinations(range(len(names)), 2))
-    statistics = []
-    for number, measure in enumerate(first.measures):
-        values = MeasureValues.from_evaluations(evaluations, number)
-        statistics.append(
-            compare_by_measure(measure, values, np.transpose(pairs), settings)
-        )
+    statistics = _statistics_by_measure(evaluations, pairs, settings)
     comparison = RunComparison(
         names=names,
         measures=list(first.measures),
@@ -541,16 +536,23 @@ def compare_evaluations(
         test=settings.test,
         adjust=settings.adjust,
         pairs=pairs,
-        tiers={
-            measure: _named_tiers(by_measure.tiers, names)
-            for measure, by_measure in zip(first.measures, statistics)
-        },
+        tiers=_named_tiers(first.measures, statistics, names),
         greater_is_better=settings.greater_is_better,
         **_stacked([by_measure.runs for by_measure in statistics]),
         **_stacked([by_measure.pairs for by_measure in statistics]),
     )
     _warn_if_undone_by_ties(comparison)
     return comparison
+
+
+def _statistics_by_measure(evaluations, pairs, settings):
+    """A list of `MeasureStatistics`."""
+    statistics = []
+    for number, measure in enumerate(evaluations[0].measures):
+        values = MeasureValues.from_evaluations(evaluations, number)
+        by_measure = compare_by_measure(measure, values, np.transpose(pairs), settings)
+        statistics.append(by_measure)
+    return statistics
 
 
 def _resolved_adjustment(adjust, test):
@@ -568,9 +570,12 @@ def _different_names(evaluations):
     return names
 
 
-def _named_tiers(tiers, names):
-    """Tiers of numbers as tiers of names."""
-    return [[names[run] for run in tier] for tier in tiers]
+def _named_tiers(measures, statistics, names):
+    """Tiers of names by measure."""
+    named = {}
+    for measure, by_measure in zip(measures, statistics):
+        named[measure] = [[names[run] for run in tier] for tier in by_measure.tiers]
+    return named
 
 
 def _stacked(records):
@@ -587,10 +592,10 @@ def _warn_if_undone_by_ties(comparison):
     if not undone:
         return
     better, worse, measure = undone[0]
-    n_more = len(undone) - 1
-    more = f", and {n_more} more such" if n_more else ""
+    n_others = len(undone) - 1
+    in_words = f", and {n_others} more such" if n_others else ""
     warn_caller(
         f"by {measure} {better!r} is better than {worse!r} on average over the orders of "
-        f"tied documents, but not separated from it in every order{more}: see "
+        f"tied documents, but not separated from it in every order{in_words}: see "
         "depends_on_ties.",
     )

@@ -169,18 +169,11 @@ def evaluate_run(
     if ignore_identical_ids:
         qrels = _select_documents(qrels, ne)
         retrieved = _select_documents(retrieved, ne)
-    judged = dict(zip(qrels.queries, qrels.places))
     if judged_only:
-        retrieved = _select_documents(
-            retrieved, lambda query, document: document in judged.get(query, ())
-        )
-    # The largest relevance of all judgments is the same for every run.
-    largest = int(qrels.values.max(initial=1))
-    completed = [measure.completed(gains="log2", largest=largest) for measure in measures]
-    _refuse_real_grades(qrels, completed)
+        retrieved = _judged_alone(retrieved, qrels)
+    completed = _completed_measures(measures, qrels)
     _warn_if_swapped(qrels, retrieved)
-    _warn_if_queries_find_themselves(retrieved, judged)
-
+    _warn_if_queries_find_themselves(qrels, retrieved)
     numbers = _evaluated_queries(qrels, retrieved, missing_queries)
     queries = [qrels.queries[number] for number in numbers]
     only_relevant = not any(measure.of_runs_only for measure in measures)
@@ -194,7 +187,7 @@ def evaluate_run(
         tied = _tied_queries(cells)
         if len(tied):
             tie_variance[tied] = _variance_over_orders(
-                groups, cells.select(tied), n_orders, independent_random_state(random_state)
+                groups, cells.select(tied), n_orders, random_state
             )
     return RunEvaluation(
         name=run.name if name is None else name,
@@ -227,6 +220,23 @@ def _select_documents(table, is_selected):
     )
 
 
+def _judged_alone(run, qrels):
+    """The run without documents that nobody has judged for their query."""
+    places = dict(zip(qrels.queries, qrels.places))
+    return _select_documents(run, lambda query, document: document in places.get(query, ()))
+
+
+def _completed_measures(measures, qrels):
+    """Measures with trec_eval's gains, and the largest relevance as their `max_rel`.
+
+    The largest of all judgments is the same for every run.
+    """
+    largest = int(qrels.values.max(initial=1))
+    completed = [measure.completed(gains="log2", largest=largest) for measure in measures]
+    _refuse_real_grades(qrels, completed)
+    return completed
+
+
 def _refuse_real_grades(qrels, measures):
     """Raise an error for real numbers as relevance if a measure takes integers alone."""
     if qrels.values.dtype.kind != "f":
@@ -256,16 +266,12 @@ def _warn_if_swapped(qrels, run):
         )
 
 
-def _warn_if_queries_find_themselves(run, judged):
+def _warn_if_queries_find_themselves(qrels, run):
     """Warn if all queries have the best score for a document of their own identifier.
 
-    Parameters
-    ----------
-    run : DocumentTable
-
-    judged : dict of str to collection of str
-        Judged documents of each query.
+    Not if it was judged for one of them.
     """
+    judged = dict(zip(qrels.queries, qrels.places))
     find_themselves = []
     for query, places, first_row in zip(run.queries, run.places, run.offsets):
         if places:
@@ -522,6 +528,7 @@ def _queries_moved_by_lists(cells):
 
 def _variance_over_orders(groups, cells, n_orders, random_state):
     """Variance of each value over random orders of ties, (n_queries, n_measures)."""
+    random_state = independent_random_state(random_state)
     # One order at a time: all of them would take much memory.
     values = [
         evaluate_ties(groups, replace(cells, place=place), order="listed")
@@ -541,7 +548,7 @@ def _random_places(cells, n_orders, random_state):
     first = cells.starts[is_ranked_tie]  # cell of each tie
     size = cells.n[first]
     n_judged = np.diff(cells.starts, append=len(cells.t))[is_ranked_tie]
-    tie = np.repeat(np.arange(len(first)), size)  # of each document
+    tie = np.repeat(np.arange(len(first)), size)  # (n_documents,)
     start = np.cumsum(size) - size
     # The first documents of each tie stand for its cells, the others are not judged.
     is_judged = np.arange(len(tie)) - start[tie] < n_judged[tie]

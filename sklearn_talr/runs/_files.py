@@ -44,7 +44,8 @@ from ._sources import (
 
 # Fields of a line of a table without a head, such as query, document and relevance
 _N_FIELDS_OF_TRIPLES = 3
-_BYTES_SHOWN = 40  # of a field, in messages
+# Messages show the first bytes of a field.
+_N_BYTES_SHOWN = 40
 _NO_HEAD = (
     " Without a head nobody knows what the columns are. Name them, as by "
     "pd.read_csv(path, sep={sep!r}, names=['query_id', 'doc_id', {name!r}], "
@@ -677,8 +678,8 @@ def _problem_of_fields(n_words, line_format):
     """What is wrong with lines of so many words, and what they may be."""
     n_fields = len(line_format.columns)
     problem = f" has {{}} fields instead of {n_fields}: {line_format.names}."
-    other = _RUN_FORMAT if line_format is _QRELS_FORMAT else _QRELS_FORMAT
-    if np.all(n_words == len(other.columns)):
+    swapped_format = _RUN_FORMAT if line_format is _QRELS_FORMAT else _QRELS_FORMAT
+    if np.all(n_words == len(swapped_format.columns)):
         problem += _SWAPPED
     if np.all(n_words == _N_FIELDS_OF_TRIPLES):
         no_head = _no_head(line_format.form, "\t")
@@ -735,5 +736,5 @@ def _refuse_lines(path, lines, is_wrong, problem, *, shown=None):
     first = wrong_lines[0]
     cell = None if shown is None else shown[first]
     if isinstance(cell, bytes):
-        cell = cell[:_BYTES_SHOWN].decode("utf-8", "replace")
+        cell = cell[:_N_BYTES_SHOWN].decode("utf-8", "replace")
     raise ValueError(f"{path}, line {lines[first]}{problem.format(cell)}")

@@ -14,7 +14,8 @@ from .._types import Any, Column, DataFrame
 from ._result import import_pandas
 from ._sources import Source, local_path
 
-_N_TASKS_NAMED = 3  # in warnings
+# Warnings name the first tasks.
+_N_TASKS_NAMED = 3
 
 
 @validated(tasks=["array-like", None], subsets=["array-like", None])
@@ -316,11 +317,10 @@ def _refuse_mixed_units(name, models, table):
 def _warn_of_parts(tasks, parts):
     """Warn of parts of some tasks that are left out."""
     if tasks:
-        more = " and others" if len(tasks) > _N_TASKS_NAMED else ""
-        warn_caller(
-            f"of {', '.join(tasks[:_N_TASKS_NAMED])}{more} {parts} are left out that some "
-            "models lack.",
-        )
+        named = ", ".join(tasks[:_N_TASKS_NAMED])
+        if len(tasks) > _N_TASKS_NAMED:
+            named += " and others"
+        warn_caller(f"of {named} {parts} are left out that some models lack.")
 
 
 def _tasks_of_all_models(frame):

@@ -32,7 +32,8 @@ _COLUMNS_OF_TIES = [
     "adverse_p_value",
     "depends_on_ties",
 ]
-_N_SYSTEMS_DRAWN = 40  # by ranks
+# Pictures of ranks have the first systems alone.
+_N_SYSTEMS_DRAWN = 40
 _CAPTION_OF_RUNS = "Means with intervals, ranks, and how far each is behind the first."
 _CAPTION_OF_PAIRS = "Differences; lowest and highest are those by ties, if any."
 
