@@ -1,7 +1,5 @@
 """Families of tests: adjusted p-values, and tiers of systems that are not separated."""
 
-from __future__ import annotations
-
 from copy import deepcopy
 from dataclasses import dataclass
 

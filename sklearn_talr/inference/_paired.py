@@ -59,7 +59,7 @@ class PairedTest:
         are counted, or more than int64 holds.
 
     is_exact : bool, or ndarray of shape (n_columns,)
-        Whether the p-value is the share of all patterns of signs, and not close to it.
+        Whether the p-value is the share of all patterns of signs, and no approximation.
     """
 
     difference: np.ndarray
@@ -112,16 +112,17 @@ def paired_test(
         * "randomization" asks how often the mean difference would be as large, either way,
           if the two systems had swapped their values in each query by chance. With up to
           20 queries in which they differ, or more whose differences have few sizes, all
-          patterns of swaps are counted, and so are they if few reach the mean difference,
-          as where nearly all differences have one sign. With others the share of patterns
-          is that of Lugannani and Rice's formula, which draws nothing. Where few
+          patterns of swaps are counted. They are counted, too, if few of them reach the
+          mean difference, as if nearly all differences have one sign. Otherwise the share
+          of patterns comes from Lugannani and Rice's formula, which draws nothing. If few
           differences are much larger than the rest, sums clump, which the formula does not
-          see: there patterns are drawn, mostly such as reach the sum, and weighted by how
-          much more often. No way has a least p-value but that of one pattern and its
-          opposite.
+          see: then patterns are drawn, mostly patterns that reach the sum, and each has the
+          weight by which it is drawn too often. All ways have the same least p-value, the
+          share of one pattern and its opposite.
         * "bootstrap" asks how often the mean of a sample of queries deviates as much from
-          the mean of all. Samples vary less than the mean does, so the deviation that is
-          asked for is lessened as Student's quantiles exceed normal ones.
+          the mean of all. Samples vary less than the mean does, so the deviation that they
+          have to reach is smaller, by as much as normal quantiles are smaller than
+          Student's.
         * "t" is the paired t-test.
         * "wilcoxon" is the signed-rank test, of whether differences are symmetric about 0.
           It ranks differences, so it does not test means. Queries without a difference are
@@ -142,9 +143,9 @@ def paired_test(
     -------
     result : PairedTest
         Difference of the means, p-value, and how many patterns or samples it counts. The
-        p-value is 1 where the systems are equal in all queries. Of "t" and "bootstrap" it
-        is NaN where there is one query only, and 0 where the systems differ by one amount
-        in all queries. Differences up to 1e-12 of the largest value count as none.
+        p-value is 1 if the systems are equal in all queries. With "t" and "bootstrap" it
+        is NaN if there is one query only, and 0 if the systems differ by one amount in all
+        queries. Differences up to 1e-12 of the largest value count as none.
 
     Raises
     ------

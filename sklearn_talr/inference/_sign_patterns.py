@@ -21,9 +21,9 @@ from ._resampling import ROUNDING
 _MAX_BITS_COUNTED = 20
 # Powers of two below this one fit int64.
 _BITS_OF_INT64 = 63
-# Patterns that reach the total are counted one by one up to this number...
+# Patterns that reach the total are counted one by one up to this number.
 _MAX_REACHING_COUNTED = 2**14
-# ...if the formula finds at most this number of patterns on both sides. It finds half of
+# Nothing is counted if the formula finds more patterns on both sides: it finds half of
 # their true number, or more.
 _MAX_REACHING_BY_FORMULA = 2**15
 # Sizes that are tried as steps by which sums may clump

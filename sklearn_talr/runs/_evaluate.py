@@ -73,9 +73,9 @@ def evaluate_run(
           ``dcg="exp-log2"``, the gain 2**relevance - 1. With trec_eval's gain they take
           judgments that are real numbers, which no other measure does.
         * ``RBP(p=0.8)``, with or without a cutoff. With ``rel`` the gain of what is
-          relevant is 1, without it the relevance over ``max_rel``. By default that is the
-          largest of all judgments, those of queries that are left out included, so that
-          all runs have one scale.
+          relevant is 1, without it the relevance over ``max_rel``. By default ``max_rel``
+          is the largest relevance of all judgments, also of queries that are left out, so
+          that all runs have one scale.
         * ``ERR``, with or without a cutoff: the user stops at a document with probability
           (2**relevance - 1) / 2**max_rel, and ``max_rel=4`` is the default, as in TREC's
           gdeval.
@@ -84,19 +84,19 @@ def evaluate_run(
         * ``Judged``, with or without a cutoff: the share of judged documents.
 
     missing_queries : {"zero", "skip"}, default="zero"
-        What queries do that are judged, but of which the run has no document: count 0, as
-        in ir_measures and under ``trec_eval -c``, or be left out of the means, as in
+        Judged queries without documents in the run count 0 with "zero", as in ir_measures
+        and under ``trec_eval -c``. With "skip" they are left out of the means, as in
         trec_eval without that option and in pytrec_eval. Queries that are not judged are
-        left out always.
+        always left out.
 
     judged_only : bool, default=False
-        Whether documents that nobody has judged for a query do not count for it, so that
-        the ranking is condensed to those judged, and ties with it. False: they are not
-        relevant, as in trec_eval.
+        Whether to leave documents that are not judged for a query out of its ranking, and
+        out of its ties, so that the ranking is a condensed list. False takes them for not
+        relevant, as trec_eval does.
 
     ignore_identical_ids : bool, default=False
-        Whether the document that has the identifier of the query does not count for it,
-        retrieved or judged, where queries are documents.
+        Whether to leave out the document that has the identifier of the query, from the
+        run and from the judgments. Set it if the queries are documents.
 
     n_orders : int, default=None
         Number of random orders of tied documents to draw, at least 2, for the variance of
@@ -497,7 +497,7 @@ def _values_by_order(groups, cells):
         worst=_replaced(expected, tied, groups, cells, "worst"),
         best=_replaced(expected, tied, groups, cells, "best"),
         trec_eval=_replaced(
-            expected, _queries_moved_by_lists(cells), groups, cells, "listed"
+            expected, _queries_of_other_lists(cells), groups, cells, "listed"
         ),
     )
 
@@ -520,8 +520,8 @@ def _tied_queries(cells):
     return np.unique(cells.query[_is_ranked(cells) & (cells.n > 1)])
 
 
-def _queries_moved_by_lists(cells):
-    """Queries whose ranking may differ in trec_eval, perhaps by 32 bits alone."""
+def _queries_of_other_lists(cells):
+    """Queries that trec_eval may rank in another order, perhaps by 32 bits alone."""
     is_moved = (cells.n > 1) | (cells.place != cells.t)
     return np.unique(cells.query[_is_ranked(cells) & is_moved])
 
@@ -545,7 +545,7 @@ def _random_places(cells, n_orders, random_state):
     """
     is_ranked = _is_ranked(cells)
     is_ranked_tie = is_ranked[cells.starts]
-    first = cells.starts[is_ranked_tie]  # cell of each tie
+    first = cells.starts[is_ranked_tie]  # (n_ties,), the first cell of each
     size = cells.n[first]
     n_judged = np.diff(cells.starts, append=len(cells.t))[is_ranked_tie]
     tie = np.repeat(np.arange(len(first)), size)  # (n_documents,)
