@@ -116,9 +116,9 @@ def paired_test(
           mean difference, as if nearly all differences have one sign. Otherwise the share
           of patterns comes from Lugannani and Rice's formula, which draws nothing. If few
           differences are much larger than the rest, sums clump, which the formula does not
-          see: then patterns are drawn, mostly patterns that reach the sum, and each has the
-          weight by which it is drawn too often. All ways have the same least p-value, the
-          share of one pattern and its opposite.
+          see: then patterns are drawn, mostly patterns that reach the sum, and each is
+          weighted by its probability over the probability with which it is drawn. All ways
+          have the same least p-value, the share of one pattern and its opposite.
         * "bootstrap" asks how often the mean of a sample of queries deviates as much from
           the mean of all. Samples vary less than the mean does, so the deviation that they
           have to reach is smaller, by as much as normal quantiles are smaller than
