@@ -316,9 +316,8 @@ def _numbers_of_cells(path, lines, name, cells):
     """The numbers in a column of text; an error names the line of what is none."""
     if name is None:
         return None
-    numbers = np.array(
-        [number_or_nan(cell.strip().encode("utf-8", "replace")) for cell in cells]
-    )
+    texts = [cell.strip().encode("utf-8", "replace") for cell in cells]
+    numbers = np.array(list(map(number_or_nan, texts)))
     problem = f": {name} {{!r}} is no number."
     refuse_lines(path, lines, ~np.isfinite(numbers), problem, shown=cells)
     return numbers

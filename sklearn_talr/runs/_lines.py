@@ -1,4 +1,4 @@
-"""Lines of TREC's formats: columns that a format declares, and errors that name the line."""
+"""Lines of TREC's formats: a format declares its columns, and errors name the line."""
 
 import math
 from collections import defaultdict
@@ -93,7 +93,7 @@ QRELS_FORMAT = LineFormat(
     columns=("query", "iteration", "document", "relevance"),
     value="relevance",
     is_valid=are_integers,
-    problem=(": relevance {!r} is no integer. Real gains are read from .json and tables."),
+    problem=": relevance {!r} is no integer. Real gains are read from .json and tables.",
 )
 RUN_FORMAT = LineFormat(
     form=Run,

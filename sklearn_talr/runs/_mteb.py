@@ -100,7 +100,7 @@ def read_mteb_results(
         _revision_with_most_tasks(model, revisions, names)
         for model in dict.fromkeys(revision.model for revision in revisions)
     ]
-    # Of mteb's objects all splits count.
+    # All splits of mteb's objects count.
     prefers_test = not all(hasattr(result, "task_results") for result in results)
     by_task = {name: _compared_task(name, models, prefers_test) for name in names}
     frame = import_pandas().DataFrame(
