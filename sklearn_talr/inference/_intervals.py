@@ -254,7 +254,7 @@ def _quantiles(samples, levels, scale):
         ordered = np.partition(sample, below)
         low = ordered[below]
         high = ordered[below + 1 :].min(initial=np.inf)
-        # Two equal ends need no step, and the last place has none above.
+        # No sample is above the last place, so high is infinite there.
         quantiles[column] = low + (place - below) * (high - low) if place > below else low
     # Rounding alone makes deviations as small as these.
     quantiles[np.abs(quantiles) <= ROUNDING * scale] = 0.0

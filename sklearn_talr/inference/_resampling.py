@@ -106,8 +106,8 @@ class Resampling:
         Number of samples.
 
     seed : int or RandomState
-        With an int all that goes by this record sees the same samples. A RandomState goes
-        on from one use to the next.
+        An int draws the same samples for every interval and test. A RandomState goes on
+        from one to the next.
     """
 
     strata: Strata
@@ -197,10 +197,10 @@ def bootstrap_deviations(values, resampling, tie_variance=None):
 
 
 def refuse_unlike_rows(labels, name, rows, line):
-    """Raise ValueError if labels have an index that is not that of the rows, in order.
+    """Raise ValueError if labels have an index that differs from the names of the rows.
 
-    Labels that pandas has counted are no declaration, unless they are those of the rows in
-    another order. Names are compared as text, as runs have them.
+    A default index of pandas (0, 1, ...) declares nothing, unless the rows have the same
+    names in another order. Names are compared as text, as runs have them.
 
     Parameters
     ----------

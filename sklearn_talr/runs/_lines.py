@@ -57,7 +57,7 @@ class LineFormat:
         The column of the relevance, or of the score.
 
     is_valid : callable
-        Tells of each number of an array whether a table may hold it.
+        Takes an array of numbers, and returns which of them a table may hold.
 
     problem : str
         What is wrong with a value that a table may not hold.
