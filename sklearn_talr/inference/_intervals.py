@@ -42,10 +42,10 @@ def mean_interval(
     The interval is the expanded percentile bootstrap: quantiles of means of queries that
     are drawn with replacement, at levels that make up for how much less such samples vary
     than the mean does, and for the unknown variance, as Student's t does. It is not
-    symmetric where the values are skewed, as those of AP and reciprocal rank are. With 20
-    queries it covers the mean more nearly as often as it says than BCa and percentile-t
-    intervals. Fewer than 6 queries make too few different samples; their interval is
-    Student's.
+    symmetric if the values are skewed, as values of AP and reciprocal rank are. With 20
+    queries its coverage is nearer to `confidence_level` than the coverage of BCa and
+    percentile-t intervals. Fewer than 6 queries make too few different samples; their
+    interval is Student's.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def mean_interval(
 
     symmetric : bool, default=False
         Whether the mean is in the middle of the interval. Set it for differences of two
-        systems: then 0 is outside just where the bootstrap test of :func:`paired_test`
+        systems: then 0 is outside if and only if the bootstrap test of :func:`paired_test`
         rejects.
 
     stratify : array-like of shape (n_queries,), default=None
@@ -77,8 +77,8 @@ def mean_interval(
     Returns
     -------
     low, high : float, or ndarrays of shape (n_columns,)
-        Ends of the interval. Both are the mean where all
-        queries have one value, and NaN where there is one query only.
+        Ends of the interval. Both are the mean if all queries have one value, and NaN if
+        there is one query only.
 
     Raises
     ------
@@ -126,13 +126,8 @@ def mean_interval(
 
 
 def expanded_interval(
-    values: Floats,
-    resampling: Resampling,
-    confidence_level: float,
-    *,
-    symmetric: bool = False,
-    tie_variance: Floats | None = None,
-) -> tuple[Floats, Floats]:
+    values, resampling, confidence_level, *, symmetric=False, tie_variance=None
+):
     """Ends of the interval of each column's mean.
 
     Parameters
@@ -167,12 +162,7 @@ def expanded_interval(
     )
 
 
-def interval_of_differences(
-    values: Floats,
-    pairs: tuple[np.ndarray, np.ndarray],
-    resampling: Resampling,
-    confidence_level: float,
-) -> tuple[Floats, Floats]:
+def interval_of_differences(values, pairs, resampling, confidence_level):
     """Ends of the symmetric interval of each pair's mean difference.
 
     Samples are drawn of the columns once, and not of each pair.
@@ -215,14 +205,7 @@ def _largest_deviations(values, strata):
 
 
 def _interval_of_deviations(
-    values,
-    deviations,
-    *,
-    strata,
-    confidence_level,
-    scale,
-    symmetric,
-    tie_variance=None,
+    values, deviations, *, strata, confidence_level, scale, symmetric, tie_variance=None
 ):
     """Interval of means by the deviations of bootstrap means; without any, Student's.
 
@@ -271,7 +254,7 @@ def _quantiles(samples, levels, scale):
         ordered = np.partition(sample, below)
         low = ordered[below]
         high = ordered[below + 1 :].min(initial=np.inf)
-        # Two equal ends need no step, and the last place has none above.
+        # No sample is above the last place, so high is infinite there.
         quantiles[column] = low + (place - below) * (high - low) if place > below else low
     # Rounding alone makes deviations as small as these.
     quantiles[np.abs(quantiles) <= ROUNDING * scale] = 0.0

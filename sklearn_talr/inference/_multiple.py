@@ -1,16 +1,12 @@
 """Families of tests: adjusted p-values, and tiers of systems that are not separated."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import stats
 
-from .._core.types import Floats
-from ._resampling import ROUNDING, Resampling, Strata
+from ._resampling import ROUNDING, Strata
 
 # Statistics of this number of pairs are in memory at once.
 _PAIRS_PER_BLOCK = 128
@@ -21,7 +17,7 @@ _MODERATION = 5
 _SINGLE_PRECISION = 1e-5
 
 
-def adjust_holm(p_value: Floats) -> Floats:
+def adjust_holm(p_value):
     """Holm's step-down adjustment of the p-values of each column.
 
     Parameters
@@ -46,7 +42,7 @@ def adjust_holm(p_value: Floats) -> Floats:
     return adjusted
 
 
-def adjust_bh(p_value: Floats) -> Floats:
+def adjust_bh(p_value):
     """Benjamini and Hochberg's adjustment of the p-values of each column.
 
     If adjusted p-values up to alpha count as rejected, true hypotheses are at most the
@@ -60,15 +56,7 @@ def adjust_bh(p_value: Floats) -> Floats:
     return adjusted
 
 
-def max_t(
-    values: Floats,
-    pairs: tuple[np.ndarray, np.ndarray],
-    families: list[Floats],
-    *,
-    scale: Floats,
-    resampling: Resampling,
-    alpha: float,
-) -> tuple[Floats, Floats]:
+def max_t(values, pairs, families, *, scale, resampling, alpha):
     """Adjusted p-values by the largest statistic of all pairs in samples of queries.
 
     All pairs of systems see the same samples, in which every difference is 0 on average, so
@@ -117,10 +105,11 @@ def max_t(
     results = []
     for differences, generator in zip(families, generators):
         observed = _observed_statistics(differences, strata, added, scale)
-        results.append(_step_down(observed, sampled, resampling.n_resamples, generator))
+        result = _step_down(observed, sampled, resampling.n_resamples, generator)
+        results.append(result)
     n_above = int(alpha * (resampling.n_resamples + 1)) or 1
-    largest = results[0].largest
-    needed = np.partition(largest, -n_above)[-n_above] * (1 + _SINGLE_PRECISION)
+    ascending = np.partition(results[0].largest, -n_above)
+    needed = ascending[-n_above] * (1 + _SINGLE_PRECISION)
     # With so few queries equal signs in all of them would be no surprise.
     if np.exp2(1.0 - strata.n) > alpha:
         needed = np.inf
@@ -191,9 +180,11 @@ class _SampledPairs:
         # Samples vary less than means do, so less is added to their errors.
         shrinkage = (strata.n_free / strata.n) ** 2
         unbiased = np.empty((strata.n, 1))
+        weights = []
         for rows in strata.rows:
-            unbiased[rows] = len(rows) / max(len(rows) - 1, 1)
-        weights = [unbiased[rows[0], 0] / len(rows) for rows in strata.rows]
+            correction = len(rows) / max(len(rows) - 1, 1)
+            unbiased[rows] = correction
+            weights.append(correction / len(rows))
         first, second = pairs
         return cls(
             centered=centered,
@@ -206,26 +197,22 @@ class _SampledPairs:
             added=np.float32(added / largest * strata.n * shrinkage),
         )
 
-    def samples(
-        self, n_resamples: int, random_state: np.random.RandomState, n_pairs: int
-    ) -> Iterator[np.ndarray]:
+    def samples(self, n_resamples, random_state, n_pairs):
         """Yield how often each query is in each sample, (n_queries, n_samples) of float32.
 
         Blocks are so small that statistics of `n_pairs` pairs fit beside them.
         """
-        width = len(self.strata.rows) * self.centered.shape[1] + n_pairs
+        n_systems = self.centered.shape[1]
+        width = len(self.strata.rows) * n_systems + n_pairs
         for counts in self.strata.samples(n_resamples, random_state, width):
             yield counts.T.astype(np.float32, order="C")
 
-    def sums(self, counts: np.ndarray) -> np.ndarray:
+    def sums(self, counts):
         """Sums of each system's values over a stratum, (n_strata, n_systems, n_samples)."""
-        return np.stack(
-            [self.by_system[:, rows] @ counts[rows] for rows in self.strata.rows]
-        )
+        sums = [self.by_system[:, rows] @ counts[rows] for rows in self.strata.rows]
+        return np.stack(sums)
 
-    def statistics(
-        self, pairs: np.ndarray, counts: np.ndarray, sums: np.ndarray
-    ) -> np.ndarray:
+    def statistics(self, pairs, counts, sums):
         """Statistics of some pairs in some samples, (n_pairs, n_samples) of float32."""
         from .._loops._samples import moderated_statistics
 
@@ -260,27 +247,29 @@ class _Ladder:
     needed: np.ndarray
 
     @classmethod
-    def from_statistics(cls, observed: np.ndarray) -> _Ladder:
+    def from_statistics(cls, observed):
         order = np.argsort(observed)
         ranked = observed[order]
-        rises = ranked[1:] > ranked[:-1] * np.float32(1 + _SINGLE_PRECISION)
+        tolerated = ranked[:-1] * np.float32(1 + _SINGLE_PRECISION)
+        rises = ranked[1:] > tolerated
         starts = np.flatnonzero(np.append(True, rises))
         sizes = np.diff(starts, append=len(observed))
         least = ranked[starts] * np.float32(1 - _SINGLE_PRECISION)
         return cls(order, starts, sizes, np.repeat(least, sizes))
 
     @property
-    def ends(self) -> np.ndarray:
+    def ends(self):
         """First place above the step of each place, (n_pairs,)."""
         return np.repeat(self.starts + self.sizes, self.sizes)
 
-    def blocks(self) -> list[slice]:
+    def blocks(self):
         """Places of whole steps, few enough to have all their statistics in memory."""
         begins = np.diff(self.starts // _PAIRS_PER_BLOCK) > 0
-        cuts = self.starts[np.append(True, begins)].tolist()
-        return list(map(slice, cuts, [*cuts[1:], len(self.order)]))
+        starts = self.starts[np.append(True, begins)].tolist()
+        ends = [*starts[1:], len(self.order)]
+        return list(map(slice, starts, ends))
 
-    def p_values(self, share: Floats) -> Floats:
+    def p_values(self, share):
         """p-values of the pairs by the share of samples that reach each place, (n_pairs,).
 
         A pair has at least the p-value of each pair above it.
@@ -319,7 +308,8 @@ def _step_down(observed, sampled, n_resamples, random_state):
     n_pairs_at_once = max(block.stop - block.start for block in blocks)
     for counts in sampled.samples(n_resamples, random_state, n_pairs_at_once):
         sums = sampled.sums(counts)
-        largest = np.zeros(counts.shape[1], dtype=np.float32)  # of the blocks so far
+        # The largest of the blocks so far, in each sample
+        largest = np.zeros(counts.shape[1], dtype=np.float32)
         for block in blocks:
             count_reached(
                 sampled.statistics(ladder.order[block], counts, sums),
@@ -335,7 +325,7 @@ def _step_down(observed, sampled, n_resamples, random_state):
     return _StepDown(np.maximum(p_value, least), np.concatenate(all_largest))
 
 
-def tiers(mean: Floats, separated: np.ndarray) -> list[list[int]]:
+def tiers(mean, separated):
     """Sets of systems that the data cannot separate.
 
     Two systems share a tier if and only if they are not separated. A system may be in

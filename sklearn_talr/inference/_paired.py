@@ -9,7 +9,7 @@ import numpy as np
 from scipy import stats
 
 from .._core.compat import Interval, StrOptions, independent_random_state, validated
-from .._core.types import ArrayLike, Column, Floats, Literal, Seed
+from .._core.types import ArrayLike, Column, Literal, Seed
 from .._core.validation import refuse_unlike_labels
 from ._resampling import (
     RESAMPLING,
@@ -59,7 +59,7 @@ class PairedTest:
         are counted, or more than int64 holds.
 
     is_exact : bool, or ndarray of shape (n_columns,)
-        Whether the p-value is the share of all patterns of signs, and not close to it.
+        Whether the p-value is the share of all patterns of signs, and no approximation.
     """
 
     difference: np.ndarray
@@ -112,16 +112,17 @@ def paired_test(
         * "randomization" asks how often the mean difference would be as large, either way,
           if the two systems had swapped their values in each query by chance. With up to
           20 queries in which they differ, or more whose differences have few sizes, all
-          patterns of swaps are counted, and so are they if few reach the mean difference,
-          as where nearly all differences have one sign. With others the share of patterns
-          is that of Lugannani and Rice's formula, which draws nothing. Where few
+          patterns of swaps are counted. They are counted, too, if few of them reach the
+          mean difference, as if nearly all differences have one sign. Otherwise the share
+          of patterns comes from Lugannani and Rice's formula, which draws nothing. If few
           differences are much larger than the rest, sums clump, which the formula does not
-          see: there patterns are drawn, mostly such as reach the sum, and weighted by how
-          much more often. No way has a least p-value but that of one pattern and its
-          opposite.
+          see: then patterns are drawn, mostly patterns that reach the sum, and each is
+          weighted by its probability over the probability with which it is drawn. All ways
+          have the same least p-value, the share of one pattern and its opposite.
         * "bootstrap" asks how often the mean of a sample of queries deviates as much from
-          the mean of all. Samples vary less than the mean does, so the deviation that is
-          asked for is lessened as Student's quantiles exceed normal ones.
+          the mean of all. Samples vary less than the mean does, so the deviation that they
+          have to reach is smaller, by as much as normal quantiles are smaller than
+          Student's.
         * "t" is the paired t-test.
         * "wilcoxon" is the signed-rank test, of whether differences are symmetric about 0.
           It ranks differences, so it does not test means. Queries without a difference are
@@ -142,9 +143,9 @@ def paired_test(
     -------
     result : PairedTest
         Difference of the means, p-value, and how many patterns or samples it counts. The
-        p-value is 1 where the systems are equal in all queries. Of "t" and "bootstrap" it
-        is NaN where there is one query only, and 0 where the systems differ by one amount
-        in all queries. Differences up to 1e-12 of the largest value count as none.
+        p-value is 1 if the systems are equal in all queries. With "t" and "bootstrap" it
+        is NaN if there is one query only, and 0 if the systems differ by one amount in all
+        queries. Differences up to 1e-12 of the largest value count as none.
 
     Raises
     ------
@@ -192,8 +193,8 @@ def paired_test(
     differences = (first - second).reshape(len(first), -1)
     strata = make_strata(stratify, len(differences))
     resampling = Resampling(strata, n_resamples, independent_random_state(random_state))
-    larger = np.maximum(np.abs(first), np.abs(second)).reshape(differences.shape)
-    scale = larger.max(axis=0, initial=0)
+    larger = np.maximum(np.abs(first), np.abs(second))
+    scale = larger.reshape(differences.shape).max(axis=0, initial=0)
     tested = p_values(test, differences, scale, resampling)
     are_equal = np.abs(differences).max(axis=0, initial=0) <= ROUNDING * scale
     tested.p_value[are_equal] = 1.0
@@ -203,9 +204,7 @@ def paired_test(
     return PairedTest(*columns)
 
 
-def p_values(
-    test: str, differences: Floats, scale: Floats, resampling: Resampling
-) -> TestedColumns:
+def p_values(test, differences, scale, resampling):
     """Test each column of differences.
 
     Parameters
@@ -248,7 +247,8 @@ def _p_values_of_means(test, differences, resampling):
     error, bootstrap_error = strata.standard_errors(differences)
     varies = error > ROUNDING
     p_value[~varies & (np.abs(mean) > ROUNDING)] = 0.0
-    tail = stats.t.sf(np.abs(mean[varies] / error[varies]), strata.n_free)
+    t = mean[varies] / error[varies]
+    tail = stats.t.sf(np.abs(t), strata.n_free)
     if test == "t":
         p_value[varies] = 2 * tail
     elif varies.any():
@@ -259,7 +259,7 @@ def _p_values_of_means(test, differences, resampling):
     return p_value
 
 
-def randomization_p_values(differences: Floats, resampling: Resampling) -> TestedColumns:
+def randomization_p_values(differences, resampling):
     """Share of all patterns of signs whose mean is as far from 0, for each column.
 
     Patterns are counted if there are few, or if their sizes are few, or if few of them
@@ -295,12 +295,13 @@ def randomization_p_values(differences: Floats, resampling: Resampling) -> Teste
     )
     n_patterns = np.zeros(len(total), dtype=np.int64)
     is_counted = is_exact & ~is_equal
-    n_patterns[is_counted] = n_patterns_of(np.count_nonzero(sizes[:, is_counted], axis=0))
+    n_differing = np.count_nonzero(sizes, axis=0)
+    n_patterns[is_counted] = n_patterns_of(n_differing[is_counted])
     n_patterns[columns] = resampling.n_resamples
     return TestedColumns(p_value, n_patterns, is_exact)
 
 
-def signed_rank_p_values(differences: Floats) -> tuple[Floats, np.ndarray]:
+def signed_rank_p_values(differences):
     """Two-sided p-values of Wilcoxon's test, and whether each is exact.
 
     Doubled ranks are integers, of ties as well, so the distribution of their sum is that of
@@ -310,11 +311,13 @@ def signed_rank_p_values(differences: Floats) -> tuple[Floats, np.ndarray]:
     n_differing = np.count_nonzero(sizes, axis=0)
     doubled = 2 * (stats.rankdata(sizes, axis=0) - len(sizes) + n_differing)
     ranks = np.where(sizes > 0, doubled.round(), 0).astype(int)
-    total = np.abs((ranks * np.sign(differences).astype(int)).sum(axis=0))
+    signs = np.sign(differences).astype(int)
+    total = np.abs((ranks * signs).sum(axis=0))
     p_value = np.full(len(total), np.nan)
     is_exact = n_differing <= _MAX_EXACT_RANKS
     for column in np.flatnonzero(is_exact & (n_differing > 0)):
-        column_ranks = np.sort(ranks[ranks[:, column] > 0, column])
+        column_ranks = ranks[:, column]
+        column_ranks = np.sort(column_ranks[column_ranks > 0])
         tails = tails_of_ranks(tuple(column_ranks.tolist()))
         needed = (column_ranks.sum() + total[column]) // 2
         p_value[column] = min(2 * tails[needed], 1.0)
@@ -323,9 +326,7 @@ def signed_rank_p_values(differences: Floats) -> tuple[Floats, np.ndarray]:
     return p_value, is_exact
 
 
-def smallest_p_value(
-    test: str, differences: Floats, scale: Floats, resampling: Resampling
-) -> float:
+def smallest_p_value(test, differences, scale, resampling):
     """The least p-value that a test could find with so many queries that differ.
 
     Arguments are the same as for `p_values`.
@@ -334,7 +335,8 @@ def smallest_p_value(
         return 0.0
     if test == "bootstrap":
         return 1 / (resampling.n_resamples + 1)
-    n_differing = (np.abs(differences) > ROUNDING * scale).sum(axis=0).max()
+    differs = np.abs(differences) > ROUNDING * scale
+    n_differing = differs.sum(axis=0).max()
     return 2.0 ** (1 - n_differing) if n_differing else 0.0
 
 
@@ -395,7 +397,8 @@ def n_queries_to_separate(
         return 2
     effect = difference / spread
     level, surplus = stats.norm.isf([alpha / 2, 1 - power])
-    n_queries = max(2, ceil((max(level + surplus, 0) / effect) ** 2))
+    by_normal = (max(level + surplus, 0) / effect) ** 2
+    n_queries = max(2, ceil(by_normal))
     if n_queries > _MIN_QUERIES_BY_NORMAL:
         return n_queries + ceil(level**2 / 2)
     while _power(n_queries, effect, alpha) < power:

@@ -1,6 +1,5 @@
 """Values of queries, strata of queries, and samples of queries drawn with replacement."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from numbers import Integral
 
@@ -8,7 +7,6 @@ import numpy as np
 from sklearn.utils import check_array, check_random_state
 
 from .._core.compat import Interval
-from .._core.types import Floats
 from .._core.validation import axis_labels, refuse_masked
 
 # Two sums of the same values in two orders may differ by this share of the largest value.
@@ -41,20 +39,18 @@ class Strata:
     n: int
 
     @property
-    def n_free(self) -> int:
+    def n_free(self):
         """Degrees of freedom of the standard error."""
         return self.n - len(self.rows)
 
-    def centered(self, values: Floats) -> Floats:
+    def centered(self, values):
         """Values less the mean of their stratum and column."""
         values = values.astype(float)
         for rows in self.rows:
             values[rows] -= values[rows].mean(axis=0)
         return values
 
-    def samples(
-        self, n_resamples: int, random_state: np.random.RandomState, width: int = 1
-    ) -> Iterator[Floats]:
+    def samples(self, n_resamples, random_state, width=1):
         """Yield how often each query is in each sample, blocks of shape (n_samples, n).
 
         Each stratum is sampled for itself. A caller that needs more than n cells for a
@@ -72,9 +68,7 @@ class Strata:
                 counts[:, rows] = n_drawn.reshape(shape)
             yield counts
 
-    def standard_errors(
-        self, values: Floats, tie_variance: Floats | None = None
-    ) -> tuple[Floats, Floats]:
+    def standard_errors(self, values, tie_variance=None):
         """Standard errors of each column's mean, over samples of two kinds.
 
         A stratum has the weight of its queries. With the variance that orders of ties bring
@@ -112,15 +106,15 @@ class Resampling:
         Number of samples.
 
     seed : int or RandomState
-        With an int all that goes by this record sees the same samples. A RandomState goes
-        on from one use to the next.
+        An int draws the same samples for every interval and test. A RandomState goes on
+        from one to the next.
     """
 
     strata: Strata
     n_resamples: int
     seed: int | np.random.RandomState
 
-    def generator(self) -> np.random.RandomState:
+    def generator(self):
         """Return the generator that draws the samples."""
         return check_random_state(self.seed)
 
@@ -170,9 +164,7 @@ def as_floats(values, name, **options):
     return np.asarray(checked, dtype=float)
 
 
-def bootstrap_deviations(
-    values: Floats, resampling: Resampling, tie_variance: Floats | None = None
-) -> Floats:
+def bootstrap_deviations(values, resampling, tie_variance=None):
     """Deviations of bootstrap samples' means from the mean.
 
     Parameters
@@ -205,10 +197,10 @@ def bootstrap_deviations(
 
 
 def refuse_unlike_rows(labels, name, rows, line):
-    """Raise ValueError if labels have an index that is not that of the rows, in order.
+    """Raise ValueError if labels have an index that differs from the names of the rows.
 
-    Labels that pandas has counted are no declaration, unless they are those of the rows in
-    another order. Names are compared as text, as runs have them.
+    A default index of pandas (0, 1, ...) declares nothing, unless the rows have the same
+    names in another order. Names are compared as text, as runs have them.
 
     Parameters
     ----------

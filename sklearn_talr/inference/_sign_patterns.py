@@ -14,7 +14,6 @@ import numpy as np
 from scipy import stats
 from sklearn.utils import gen_batches
 
-from .._core.types import Floats
 from ._resampling import ROUNDING
 
 # Patterns are counted by size if there are at most 2**20 ways to choose how many of the
@@ -22,9 +21,9 @@ from ._resampling import ROUNDING
 _MAX_BITS_COUNTED = 20
 # Powers of two below this one fit int64.
 _BITS_OF_INT64 = 63
-# Patterns that reach the total are counted one by one up to this number...
+# Patterns that reach the total are counted one by one up to this number.
 _MAX_REACHING_COUNTED = 2**14
-# ...if the formula finds at most this number of patterns on both sides. It finds half of
+# Nothing is counted if the formula finds more patterns on both sides: it finds half of
 # their true number, or more.
 _MAX_REACHING_BY_FORMULA = 2**15
 # Sizes that are tried as steps by which sums may clump
@@ -45,7 +44,7 @@ _ROWS_PER_BLOCK = 8
 _CELLS_PER_BLOCK = 2**18
 
 
-def share_of_few_sizes(sizes: Floats, total: float) -> float | None:
+def share_of_few_sizes(sizes, total):
     """Share of all patterns whose sum reaches the total, if the sizes have few values.
 
     Parameters
@@ -61,18 +60,20 @@ def share_of_few_sizes(sizes: Floats, total: float) -> float | None:
         None if there are too many ways to choose the numbers of minus signs.
     """
     values, counts = np.unique(sizes[sizes > 0], return_counts=True)
-    if np.log2(1.0 + counts).sum() > _MAX_BITS_COUNTED:
+    n_bits = np.log2(1.0 + counts).sum()
+    if n_bits > _MAX_BITS_COUNTED:
         return None
     return share_of_patterns(values, counts, total)
 
 
-def has_few_sizes(sizes: Floats) -> np.ndarray:
+def has_few_sizes(sizes):
     """Whether `share_of_few_sizes` may count the patterns of each column, quickly told."""
-    steps = np.diff(np.sort(sizes, axis=0), axis=0, prepend=0)
-    return (steps > 0).sum(axis=0) <= _MAX_BITS_COUNTED
+    ascending = np.sort(sizes, axis=0)
+    is_new = np.diff(ascending, axis=0, prepend=0) > 0
+    return is_new.sum(axis=0) <= _MAX_BITS_COUNTED
 
 
-def share_of_patterns(sizes: Floats, counts: np.ndarray, total: float) -> float:
+def share_of_patterns(sizes, counts, total):
     """Share of all patterns of signs whose sum is as far from 0 as a total above 0.
 
     The differences of one size have a sum for each number of minus signs. Sums of one half
@@ -89,11 +90,13 @@ def share_of_patterns(sizes: Floats, counts: np.ndarray, total: float) -> float:
     if total <= tolerance:
         return 1.0
     order = np.argsort(counts)
-    sums, share = _sums_of_signs(sizes[order[::2]], counts[order[::2]])
-    other_sums, other_share = _sums_of_signs(sizes[order[1::2]], counts[order[1::2]])
-    # Probability that the other half sums to each of its sums or more
-    tails = np.append(other_share[::-1].cumsum()[::-1], 0.0)
-    places = np.searchsorted(other_sums, total - tolerance - sums)
+    half = order[::2]
+    other_half = order[1::2]
+    sums, share = _sums_of_signs(sizes[half], counts[half])
+    other_sums, other_share = _sums_of_signs(sizes[other_half], counts[other_half])
+    needed = total - tolerance - sums
+    places = np.searchsorted(other_sums, needed)
+    tails = np.append(_tails(other_share), 0.0)
     return min(2 * share @ tails[places], 1.0)
 
 
@@ -103,17 +106,28 @@ def _sums_of_signs(sizes, counts):
     share = np.ones(1)
     for size, count in zip(sizes, counts.tolist()):
         n_plus = np.arange(count + 1)
-        if count < _BITS_OF_INT64:  # No rounding
-            binomial = np.array([comb(count, k) / 2**count for k in n_plus.tolist()])
-        else:
-            binomial = stats.binom.pmf(n_plus, count, 0.5)
-        sums = np.add.outer(sums, size * (2 * n_plus - count)).ravel()
-        share = np.multiply.outer(share, binomial).ravel()
+        signed_sums = size * (2 * n_plus - count)
+        sums = np.add.outer(sums, signed_sums).ravel()
+        share = np.multiply.outer(share, _binomial(count)).ravel()
     order = np.argsort(sums)
     return sums[order], share[order]
 
 
-def share_of_few_reaching(sizes: Floats, total: float, share: float) -> float | None:
+def _binomial(count):
+    """Probability of each number of plus signs among so many."""
+    n_plus = np.arange(count + 1)
+    if count >= _BITS_OF_INT64:
+        return stats.binom.pmf(n_plus, count, 0.5)
+    # Quotients of integers, which have no rounding before the division
+    return np.array([comb(count, k) / 2**count for k in n_plus.tolist()])
+
+
+def _tails(share):
+    """Probability of each sum or more, by the probability of each ascending sum."""
+    return share[::-1].cumsum()[::-1]
+
+
+def share_of_few_reaching(sizes, total, share):
     """Share of all patterns whose sum reaches the total, if few patterns do.
 
     Parameters
@@ -131,7 +145,8 @@ def share_of_few_reaching(sizes: Floats, total: float, share: float) -> float | 
         None if too many patterns reach the total.
     """
     n_differing = np.count_nonzero(sizes)
-    if share > min(_MAX_REACHING_BY_FORMULA * np.exp2(1.0 - n_differing), 1.0):
+    largest_share = _MAX_REACHING_BY_FORMULA * np.exp2(1.0 - n_differing)
+    if share > min(largest_share, 1.0):
         return None
     n_reaching = count_reaching(sizes, total)
     if n_reaching is None:
@@ -139,13 +154,14 @@ def share_of_few_reaching(sizes: Floats, total: float, share: float) -> float | 
     return min(np.ldexp(2.0 * n_reaching, -n_differing), 1.0)
 
 
-def n_patterns_of(n_differing: np.ndarray) -> np.ndarray:
+def n_patterns_of(n_differing):
     """Number of patterns of signs of so many differences; 0 for more than int64 holds."""
+    n_bits = np.minimum(n_differing, _BITS_OF_INT64 - 1)
     fits = n_differing < _BITS_OF_INT64
-    return np.where(fits, 2 ** np.minimum(n_differing, _BITS_OF_INT64 - 1), 0)
+    return np.where(fits, 2**n_bits, 0)
 
 
-def count_reaching(sizes: Floats, total: float) -> int | None:
+def count_reaching(sizes, total):
     """Number of patterns of signs whose sums reach a total above 0, if these are few.
 
     A pattern reaches it if its minus signs have sizes that sum to at most half of what the
@@ -163,16 +179,19 @@ def count_reaching(sizes: Floats, total: float) -> int | None:
         None if there are more than `_MAX_REACHING_COUNTED`.
     """
     sizes = np.sort(sizes[sizes > 0])
-    max_negative = (sizes.sum() - total + ROUNDING * len(sizes)) / 2
-    sums = np.zeros(1)  # of the sizes with minus signs
+    tolerance = ROUNDING * len(sizes)
+    max_negative = (sizes.sum() - total + tolerance) / 2
+    # All sums of sizes with minus signs, as far as they are small enough
+    sums = np.zeros(1)
     for size in sizes[sizes <= max_negative]:
-        sums = np.append(sums, sums[sums <= max_negative - size] + size)
+        small_sums = sums[sums <= max_negative - size]
+        sums = np.append(sums, small_sums + size)
         if len(sums) > _MAX_REACHING_COUNTED:
             return None
     return len(sums)
 
 
-def sums_clump(sizes: Floats) -> np.ndarray:
+def sums_clump(sizes):
     """Whether the signed sizes of each column have sums that lie in clumps.
 
     Their characteristic function tells: it is large where half a turn is one of the sizes,
@@ -182,12 +201,14 @@ def sums_clump(sizes: Floats) -> np.ndarray:
     min_step = 1.5 * common_step(sizes) + ROUNDING
     clumps = np.zeros(sizes.shape[1], dtype=bool)
     stride = ceil(len(sizes) / _N_STEPS_TRIED)
-    for step in np.sort(sizes, axis=0)[::-stride]:  # from the largest sizes down
+    # The largest sizes come first.
+    for step in np.sort(sizes, axis=0)[::-stride]:
         columns = np.flatnonzero((step > min_step) & ~clumps)
         product = np.ones(len(columns))
         for rows in gen_batches(len(sizes), _ROWS_PER_BLOCK):
-            turns = np.cos(sizes[rows][:, columns] * (np.pi / step[columns]))
-            product *= np.abs(turns).prod(axis=0)
+            angle_of_size = np.pi / step[columns]
+            cosines = np.cos(sizes[rows][:, columns] * angle_of_size)
+            product *= np.abs(cosines).prod(axis=0)
             is_large = product > _MIN_CLUMPED
             columns = columns[is_large]
             product = product[is_large]
@@ -195,9 +216,7 @@ def sums_clump(sizes: Floats) -> np.ndarray:
     return clumps
 
 
-def drawn_shares(
-    sizes: Floats, total: Floats, n_resamples: int, random_state: np.random.RandomState
-) -> Floats:
+def drawn_shares(sizes, total, n_resamples, random_state):
     """Share of patterns of signs whose sums reach each total above 0, by drawn patterns.
 
     Signs are drawn with the odds exp(2 t size), by which sums have the total as their mean,
@@ -210,10 +229,13 @@ def drawn_shares(
     tolerance = ROUNDING * n_differing
     t = _tilts(np.minimum(total, sum_of_sizes - tolerance), sizes)
     log_mean = _cumulants(t, sizes).log_mean
-    p_plus = 1 / (1 + np.exp(-2 * t * sizes))
+    odds_of_minus = np.exp(-2 * t * sizes)
+    p_plus = 1 / (1 + odds_of_minus)
     share = np.zeros(len(total))
-    for block in gen_batches(n_resamples, max(1, _CELLS_PER_BLOCK // n_queries)):
-        drawn = random_state.random_sample((block.stop - block.start, n_queries))
+    n_per_block = max(1, _CELLS_PER_BLOCK // n_queries)
+    for block in gen_batches(n_resamples, n_per_block):
+        n_patterns = block.stop - block.start
+        drawn = random_state.random_sample((n_patterns, n_queries))
         for column in range(len(total)):
             sum_of_plus = (drawn < p_plus[:, column]) @ sizes[:, column]
             sums = 2 * sum_of_plus - sum_of_sizes[column]
@@ -223,7 +245,7 @@ def drawn_shares(
     return np.clip(share, np.exp2(1.0 - n_differing), 1.0)
 
 
-def saddlepoint_shares(sizes: Floats, total: Floats) -> Floats:
+def saddlepoint_shares(sizes, total):
     """Share of patterns of signs whose sums reach each total, by Lugannani and Rice.
 
     Parameters
@@ -247,23 +269,29 @@ def saddlepoint_shares(sizes: Floats, total: Floats) -> Floats:
 
 def _saddlepoint_of_block(sizes, total):
     n_differing = np.count_nonzero(sizes, axis=0)
-    is_one_sign = total >= sizes.sum(axis=0) - ROUNDING * n_differing
+    tolerance = ROUNDING * n_differing
+    is_one_sign = total >= sizes.sum(axis=0) - tolerance
     # Sums are two steps apart: a continuous sum would fall short by half of that.
     needed = total - common_step(sizes)
-    is_small = needed <= ROUNDING * n_differing
+    is_small = needed <= tolerance
     solved = np.flatnonzero(~(is_one_sign | is_small))
 
     t = np.zeros(len(total))
     t[solved] = _tilts(needed[solved], sizes[:, solved])
     cumulants = _cumulants(t, sizes)
-    w = np.sqrt(2 * np.maximum(t * needed - cumulants.log_mean, 0))
-    moments = (sizes**4).sum(axis=0) / (sizes**2).sum(axis=0) ** 2
+    exponent = np.maximum(t * needed - cumulants.log_mean, 0)
+    w = np.sqrt(2 * exponent)
+    second_moment = (sizes**2).sum(axis=0)
+    fourth_moment = (sizes**4).sum(axis=0)
+    by_series = fourth_moment / second_moment**2 * w / 4
     with np.errstate(divide="ignore", invalid="ignore"):
-        by_formula = 1 / (t * np.sqrt(cumulants.variance)) - 1 / w
-        excess = np.where(w > _SMALL_DEVIATE, by_formula, moments * w / 4)
-    share = 2 * (stats.norm.sf(w) + stats.norm.pdf(w) * excess)
-    # Chernoff's bound holds where all but a few patterns fall short.
-    share = np.minimum(share, 2 * np.exp(-(w**2) / 2))
+        u = t * np.sqrt(cumulants.variance)
+        by_formula = 1 / u - 1 / w
+        excess = np.where(w > _SMALL_DEVIATE, by_formula, by_series)
+    tail = stats.norm.sf(w) + stats.norm.pdf(w) * excess
+    # Chernoff's bound holds if all but a few patterns fall short.
+    chernoff = np.exp(-(w**2) / 2)
+    share = np.minimum(2 * tail, 2 * chernoff)
     share[is_small] = 1.0
     share[is_one_sign] = 0.0
     return np.clip(share, np.exp2(1.0 - n_differing), 1)
@@ -279,7 +307,8 @@ def _tilts(needed, sizes):
         cumulants = _cumulants(t[unsolved], sizes[:, unsolved])
         step = (needed[unsolved] - cumulants.mean) / cumulants.variance
         t[unsolved] += step
-        unsolved = unsolved[step > ROUNDING * t[unsolved]]
+        is_large = step > ROUNDING * t[unsolved]
+        unsolved = unsolved[is_large]
     return t
 
 
@@ -294,23 +323,29 @@ class _Cumulants(NamedTuple):
 def _cumulants(t, sizes):
     scaled = t * sizes
     decay = np.exp(-2 * scaled)  # It overflows nowhere, as cosh would.
+    grown = 1 + decay
+    # Cumulants of a sum are sums of cumulants: these are the terms.
+    mean = sizes * (1 - decay) / grown
+    variance = 4 * sizes**2 * decay / grown**2
+    log_mean = scaled + np.log1p(decay) - np.log(2)
     return _Cumulants(
-        mean=(sizes * (1 - decay) / (1 + decay)).sum(axis=0),
-        variance=(4 * sizes**2 * decay / (1 + decay) ** 2).sum(axis=0),
-        log_mean=(scaled + np.log1p(decay) - np.log(2)).sum(axis=0),
+        mean=mean.sum(axis=0),
+        variance=variance.sum(axis=0),
+        log_mean=log_mean.sum(axis=0),
     )
 
 
-def common_step(sizes: Floats) -> Floats:
+def common_step(sizes):
     """The step that divides all sizes of a column, the largest at most 50 times; or 0."""
     largest = sizes.max(axis=0)
     step = np.zeros(sizes.shape[1])
     for n_steps in range(_MAX_STEPS_OF_LARGEST, 0, -1):
         columns = np.arange(sizes.shape[1])
         for rows in gen_batches(len(sizes), _ROWS_PER_BLOCK):
-            in_steps = sizes[rows][:, columns] * (n_steps / largest[columns])
-            distance = np.abs(in_steps - np.rint(in_steps)).max(axis=0)
-            columns = columns[distance < _STEP_TOLERANCE]
+            steps_of_size = n_steps / largest[columns]
+            in_steps = sizes[rows][:, columns] * steps_of_size
+            distance = np.abs(in_steps - np.rint(in_steps))
+            columns = columns[distance.max(axis=0) < _STEP_TOLERANCE]
             if not len(columns):
                 break
         step[columns] = largest[columns] / n_steps
@@ -318,7 +353,7 @@ def common_step(sizes: Floats) -> Floats:
 
 
 @lru_cache(maxsize=16)
-def tails_of_ranks(ranks: tuple[int, ...]) -> Floats:
+def tails_of_ranks(ranks):
     """Probability that the ranks of positive sign sum to each number or more."""
     share = np.ones(1)
     for rank in ranks:
@@ -326,4 +361,4 @@ def tails_of_ranks(ranks: tuple[int, ...]) -> Floats:
         longer[: len(share)] = share / 2
         longer[rank:] += share / 2
         share = longer
-    return share[::-1].cumsum()[::-1]
+    return _tails(share)

@@ -64,7 +64,7 @@ class RunComparison:
 
     alpha : float
         Level of the tests; intervals have the confidence level 1 - alpha. With "max-t"
-        those of differences hold for all pairs of a measure at once.
+        intervals of differences hold for all pairs of a measure at once.
 
     test, adjust : str
         The paired test, and the adjustment of its p-values for the number of pairs.
@@ -74,13 +74,13 @@ class RunComparison:
         are counted, or more than int64 holds.
 
     is_exact : ndarray of shape (n_pairs, n_measures) of bool
-        Whether the p-value is the share of all patterns of signs, and not close to it.
+        Whether the p-value is the share of all patterns of signs, and no approximation.
 
     rank_low, rank_high : ndarray of shape (n_runs, n_measures) of int
-        The best and the worst place that a run may have by what is separated: at least 1
-        more than the number of better runs that are, at most the number of runs less the
-        worse ones that are. With "holm" and "max-t" they hold for all runs of a measure at
-        once.
+        The best and the worst place that a run may have. The best is 1 plus the number of
+        better runs that are separated from it. The worst is the number of runs less the
+        number of worse runs that are separated from it. With "holm" and "max-t" they hold
+        for all runs of a measure at once.
 
     means, means_low, means_high : ndarray of shape (n_runs, n_measures)
         Mean of the expected values, and the ends of its confidence interval.
@@ -213,8 +213,8 @@ class RunComparison:
         values : dict
             "runs" has a dict for each measure and run, with the letters of its tiers and
             its ranks;
-            "pairs" one for each measure and pair. "test", "adjust", "alpha",
-            "greater_is_better" and "n_queries" tell how they were made.
+            "pairs" has one for each measure and pair. "test", "adjust", "alpha",
+            "greater_is_better" and "n_queries" say how the runs were compared.
         """
         runs, pairs = comparison_records(self)
         return {
@@ -228,7 +228,7 @@ class RunComparison:
         }
 
     def to_frame(self, *, per_run: bool = False) -> DataFrame:
-        """Return what `to_dict` has of pairs, or of runs, as a pandas DataFrame.
+        """Return the pairs or the runs of `to_dict` as a pandas DataFrame.
 
         Parameters
         ----------
@@ -355,19 +355,19 @@ def compare_runs(
           standard error plus 5 / sqrt(n_queries) times the median error of all pairs. The
           probability of any false separation is about `alpha` or less, with few or skewed
           queries as well. It takes the place of `test`, which finds the single p-values
-          alone. Fewer than six queries separate nothing at .05; intervals are infinite.
+          alone. Fewer than six queries separate nothing at 0.05; intervals are infinite.
         * "holm" is Holm's method. It has the same aim, and needs p-values that are right
           where they are smallest: with few or skewed queries those of many pairs are not.
-        * "bh" is Benjamini and Hochberg's: of all separations the share `alpha` at most is
-          false, on average.
+        * "bh" is Benjamini and Hochberg's method: on average at most the share `alpha` of
+          all separations is false.
         * "auto" is "max-t" with the default `test`, and "holm" if another is asked for.
 
         With two runs there is nothing to adjust.
 
     alpha : float, default=0.05
-        Level of the tests. The intervals have the confidence level ``1 - alpha``, each for
-        itself, but those of differences with "max-t" for all pairs at once: what they
-        separate the tests do, too. Above 0 and below 1.
+        Level of the tests. Each interval has the confidence level ``1 - alpha``. With
+        "max-t" intervals of differences have it for all pairs at once: if an interval does
+        not hold 0, the tests separate the pair, too. Above 0 and below 1.
 
     greater_is_better : bool, default=True
         Set it to False where the least mean is the best, as of seconds and errors.
@@ -526,12 +526,7 @@ def compare_evaluations(
     )
     names = _different_names(evaluations)
     pairs = list(combinations(range(len(names)), 2))
-    statistics = []
-    for number, measure in enumerate(first.measures):
-        values = MeasureValues.from_evaluations(evaluations, number)
-        statistics.append(
-            compare_by_measure(measure, values, np.transpose(pairs), settings)
-        )
+    statistics = _statistics_by_measure(evaluations, pairs, settings)
     comparison = RunComparison(
         names=names,
         measures=list(first.measures),
@@ -541,16 +536,23 @@ def compare_evaluations(
         test=settings.test,
         adjust=settings.adjust,
         pairs=pairs,
-        tiers={
-            measure: _named_tiers(by_measure.tiers, names)
-            for measure, by_measure in zip(first.measures, statistics)
-        },
+        tiers=_named_tiers(first.measures, statistics, names),
         greater_is_better=settings.greater_is_better,
         **_stacked([by_measure.runs for by_measure in statistics]),
         **_stacked([by_measure.pairs for by_measure in statistics]),
     )
     _warn_if_undone_by_ties(comparison)
     return comparison
+
+
+def _statistics_by_measure(evaluations, pairs, settings):
+    """A list of `MeasureStatistics`."""
+    statistics = []
+    for number, measure in enumerate(evaluations[0].measures):
+        values = MeasureValues.from_evaluations(evaluations, number)
+        by_measure = compare_by_measure(measure, values, np.transpose(pairs), settings)
+        statistics.append(by_measure)
+    return statistics
 
 
 def _resolved_adjustment(adjust, test):
@@ -568,9 +570,12 @@ def _different_names(evaluations):
     return names
 
 
-def _named_tiers(tiers, names):
-    """Tiers of numbers as tiers of names."""
-    return [[names[run] for run in tier] for tier in tiers]
+def _named_tiers(measures, statistics, names):
+    """Tiers of names by measure."""
+    named = {}
+    for measure, by_measure in zip(measures, statistics):
+        named[measure] = [[names[run] for run in tier] for tier in by_measure.tiers]
+    return named
 
 
 def _stacked(records):
@@ -587,10 +592,10 @@ def _warn_if_undone_by_ties(comparison):
     if not undone:
         return
     better, worse, measure = undone[0]
-    n_more = len(undone) - 1
-    more = f", and {n_more} more such" if n_more else ""
+    n_others = len(undone) - 1
+    in_words = f", and {n_others} more such" if n_others else ""
     warn_caller(
         f"by {measure} {better!r} is better than {worse!r} on average over the orders of "
-        f"tied documents, but not separated from it in every order{more}: see "
+        f"tied documents, but not separated from it in every order{in_words}: see "
         "depends_on_ties.",
     )

@@ -381,9 +381,10 @@ def _distinct(read, identifiers, name):
 def _refuse_identifiers(wrong, name, problem):
     """Raise ValueError that shows the first wrong identifiers unless there are none."""
     if wrong:
-        shown = ", ".join(map(repr, sorted(wrong)[:_N_SHOWN]))
-        more = ", ..." if len(wrong) > _N_SHOWN else ""
-        raise ValueError(f"{len(wrong)} of the {name} {problem}: {shown}{more}.")
+        shown = list(map(repr, sorted(wrong)[:_N_SHOWN]))
+        if len(wrong) > _N_SHOWN:
+            shown.append("...")
+        raise ValueError(f"{len(wrong)} of the {name} {problem}: {', '.join(shown)}.")
 
 
 class ChosenColumns(NamedTuple):

@@ -73,9 +73,9 @@ def evaluate_run(
           ``dcg="exp-log2"``, the gain 2**relevance - 1. With trec_eval's gain they take
           judgments that are real numbers, which no other measure does.
         * ``RBP(p=0.8)``, with or without a cutoff. With ``rel`` the gain of what is
-          relevant is 1, without it the relevance over ``max_rel``. By default that is the
-          largest of all judgments, those of queries that are left out included, so that
-          all runs have one scale.
+          relevant is 1, without it the relevance over ``max_rel``. By default ``max_rel``
+          is the largest relevance of all judgments, also of queries that are left out, so
+          that all runs have one scale.
         * ``ERR``, with or without a cutoff: the user stops at a document with probability
           (2**relevance - 1) / 2**max_rel, and ``max_rel=4`` is the default, as in TREC's
           gdeval.
@@ -84,19 +84,19 @@ def evaluate_run(
         * ``Judged``, with or without a cutoff: the share of judged documents.
 
     missing_queries : {"zero", "skip"}, default="zero"
-        What queries do that are judged, but of which the run has no document: count 0, as
-        in ir_measures and under ``trec_eval -c``, or be left out of the means, as in
+        Judged queries without documents in the run count 0 with "zero", as in ir_measures
+        and under ``trec_eval -c``. With "skip" they are left out of the means, as in
         trec_eval without that option and in pytrec_eval. Queries that are not judged are
-        left out always.
+        always left out.
 
     judged_only : bool, default=False
-        Whether documents that nobody has judged for a query do not count for it, so that
-        the ranking is condensed to those judged, and ties with it. False: they are not
-        relevant, as in trec_eval.
+        Whether to leave documents that are not judged for a query out of its ranking, and
+        out of its ties, so that the ranking is a condensed list. False takes them for not
+        relevant, as trec_eval does.
 
     ignore_identical_ids : bool, default=False
-        Whether the document that has the identifier of the query does not count for it,
-        retrieved or judged, where queries are documents.
+        Whether to leave out the document that has the identifier of the query, from the
+        run and from the judgments. Set it if the queries are documents.
 
     n_orders : int, default=None
         Number of random orders of tied documents to draw, at least 2, for the variance of
@@ -169,18 +169,11 @@ def evaluate_run(
     if ignore_identical_ids:
         qrels = _select_documents(qrels, ne)
         retrieved = _select_documents(retrieved, ne)
-    judged = dict(zip(qrels.queries, qrels.places))
     if judged_only:
-        retrieved = _select_documents(
-            retrieved, lambda query, document: document in judged.get(query, ())
-        )
-    # The largest relevance of all judgments is the same for every run.
-    largest = int(qrels.values.max(initial=1))
-    completed = [measure.completed(gains="log2", largest=largest) for measure in measures]
-    _refuse_real_grades(qrels, completed)
+        retrieved = _judged_alone(retrieved, qrels)
+    completed = _completed_measures(measures, qrels)
     _warn_if_swapped(qrels, retrieved)
-    _warn_if_queries_find_themselves(retrieved, judged)
-
+    _warn_if_queries_find_themselves(qrels, retrieved)
     numbers = _evaluated_queries(qrels, retrieved, missing_queries)
     queries = [qrels.queries[number] for number in numbers]
     only_relevant = not any(measure.of_runs_only for measure in measures)
@@ -194,7 +187,7 @@ def evaluate_run(
         tied = _tied_queries(cells)
         if len(tied):
             tie_variance[tied] = _variance_over_orders(
-                groups, cells.select(tied), n_orders, independent_random_state(random_state)
+                groups, cells.select(tied), n_orders, random_state
             )
     return RunEvaluation(
         name=run.name if name is None else name,
@@ -227,6 +220,23 @@ def _select_documents(table, is_selected):
     )
 
 
+def _judged_alone(run, qrels):
+    """The run without documents that nobody has judged for their query."""
+    places = dict(zip(qrels.queries, qrels.places))
+    return _select_documents(run, lambda query, document: document in places.get(query, ()))
+
+
+def _completed_measures(measures, qrels):
+    """Measures with trec_eval's gains, and the largest relevance as their `max_rel`.
+
+    The largest of all judgments is the same for every run.
+    """
+    largest = int(qrels.values.max(initial=1))
+    completed = [measure.completed(gains="log2", largest=largest) for measure in measures]
+    _refuse_real_grades(qrels, completed)
+    return completed
+
+
 def _refuse_real_grades(qrels, measures):
     """Raise an error for real numbers as relevance if a measure takes integers alone."""
     if qrels.values.dtype.kind != "f":
@@ -256,16 +266,12 @@ def _warn_if_swapped(qrels, run):
         )
 
 
-def _warn_if_queries_find_themselves(run, judged):
+def _warn_if_queries_find_themselves(qrels, run):
     """Warn if all queries have the best score for a document of their own identifier.
 
-    Parameters
-    ----------
-    run : DocumentTable
-
-    judged : dict of str to collection of str
-        Judged documents of each query.
+    Not if it was judged for one of them.
     """
+    judged = dict(zip(qrels.queries, qrels.places))
     find_themselves = []
     for query, places, first_row in zip(run.queries, run.places, run.offsets):
         if places:
@@ -491,7 +497,7 @@ def _values_by_order(groups, cells):
         worst=_replaced(expected, tied, groups, cells, "worst"),
         best=_replaced(expected, tied, groups, cells, "best"),
         trec_eval=_replaced(
-            expected, _queries_moved_by_lists(cells), groups, cells, "listed"
+            expected, _queries_of_other_lists(cells), groups, cells, "listed"
         ),
     )
 
@@ -514,14 +520,15 @@ def _tied_queries(cells):
     return np.unique(cells.query[_is_ranked(cells) & (cells.n > 1)])
 
 
-def _queries_moved_by_lists(cells):
-    """Queries whose ranking may differ in trec_eval, perhaps by 32 bits alone."""
+def _queries_of_other_lists(cells):
+    """Queries that trec_eval may rank in another order, perhaps by 32 bits alone."""
     is_moved = (cells.n > 1) | (cells.place != cells.t)
     return np.unique(cells.query[_is_ranked(cells) & is_moved])
 
 
 def _variance_over_orders(groups, cells, n_orders, random_state):
     """Variance of each value over random orders of ties, (n_queries, n_measures)."""
+    random_state = independent_random_state(random_state)
     # One order at a time: all of them would take much memory.
     values = [
         evaluate_ties(groups, replace(cells, place=place), order="listed")
@@ -538,10 +545,10 @@ def _random_places(cells, n_orders, random_state):
     """
     is_ranked = _is_ranked(cells)
     is_ranked_tie = is_ranked[cells.starts]
-    first = cells.starts[is_ranked_tie]  # cell of each tie
+    first = cells.starts[is_ranked_tie]  # (n_ties,), the first cell of each
     size = cells.n[first]
     n_judged = np.diff(cells.starts, append=len(cells.t))[is_ranked_tie]
-    tie = np.repeat(np.arange(len(first)), size)  # of each document
+    tie = np.repeat(np.arange(len(first)), size)  # (n_documents,)
     start = np.cumsum(size) - size
     # The first documents of each tie stand for its cells, the others are not judged.
     is_judged = np.arange(len(tie)) - start[tie] < n_judged[tie]

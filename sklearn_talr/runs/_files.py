@@ -2,23 +2,16 @@
 
 import csv
 import json
-import math
-from collections import Counter, defaultdict
-from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import dataclass
+from collections import Counter
 from io import BytesIO, StringIO
-from itertools import chain, count
 from os import PathLike
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
 from .._core.compat import validated
 from .._core.types import FilePath
 from ._data import (
-    BYTES_OF_ID,
     DOCUMENT,
     QUERY,
     ChosenColumns,
@@ -26,11 +19,18 @@ from ._data import (
     Qrels,
     RepeatedDocumentError,
     Run,
-    are_integers,
     chosen_columns,
     decoded,
     query_identifiers,
     table_of_columns,
+)
+from ._lines import (
+    QRELS_FORMAT,
+    RUN_FORMAT,
+    advice_without_head,
+    number_or_nan,
+    refuse_lines,
+    table_of_lines,
 )
 from ._result import import_pandas
 from ._sources import (
@@ -40,89 +40,6 @@ from ._sources import (
     Source,
     local_path,
     plain_name,
-)
-
-# Fields of a line of a table without a head, such as query, document and relevance
-_N_FIELDS_OF_TRIPLES = 3
-_BYTES_SHOWN = 40  # of a field, in messages
-_NO_HEAD = (
-    " Without a head nobody knows what the columns are. Name them, as by "
-    "pd.read_csv(path, sep={sep!r}, names=['query_id', 'doc_id', {name!r}], "
-    "dtype={{'query_id': str, 'doc_id': str}})"
-)
-_LONG = f" has more than {BYTES_OF_LINE} bytes, so this is no file of TREC's formats."
-_NUL = (
-    " has a NUL byte, so this is no text, or text in UTF-16, which must be saved as UTF-8."
-)
-_WIDE = f" has an identifier of {{}} bytes; {BYTES_OF_ID} are the most."
-_BLANK = "has an identifier a blank, or is the score before the rank?"
-_RANKS = f": scores count the lines of its query, as ranks do: {_BLANK}"
-_NUMBER_AS_TAG = f": the sixth of more than six words is a number: {_BLANK}"
-_SWAPPED = " Judgments have 4 and come first, runs have 6: are the files swapped?"
-
-
-@dataclass(frozen=True)
-class LineFormat:
-    """Columns of the lines of a file without a head.
-
-    Parameters
-    ----------
-    form : type
-        `Qrels` or `Run`, which the file holds.
-
-    columns : tuple of str
-        Name of each field. There are a "query" and a "document".
-
-    value : str
-        The column of the relevance, or of the score.
-
-    is_valid : callable
-        Tells of each number of an array whether a table may hold it.
-
-    problem : str
-        What is wrong with a value that a table may not hold.
-
-    rank : str, default=None
-        The column of ranks, which are integers.
-
-    has_more_words : bool, default=False
-        Whether words may follow the last field; they are not used.
-    """
-
-    form: type
-    columns: tuple
-    value: str
-    is_valid: Callable
-    problem: str
-    rank: str | None = None
-    has_more_words: bool = False
-
-    @property
-    def names(self):
-        """Names of the columns, in words."""
-        return ", ".join(self.columns)
-
-    @property
-    def rank_problem(self):
-        """What is wrong with a rank that is no integer."""
-        return f": rank {{!r}} is no integer. A line must have {self.names}: {_BLANK}"
-
-
-_QRELS_FORMAT = LineFormat(
-    form=Qrels,
-    columns=("query", "iteration", "document", "relevance"),
-    value="relevance",
-    is_valid=are_integers,
-    problem=(": relevance {!r} is no integer. Real gains are read from .json and tables."),
-)
-_RUN_FORMAT = LineFormat(
-    form=Run,
-    columns=("query", "Q0", "document", "rank", "score", "tag"),
-    value="score",
-    is_valid=np.isfinite,
-    problem=": score {!r} is no finite number.",
-    rank="rank",
-    has_more_words=True,
 )
 
 
@@ -262,9 +179,9 @@ def _read_file(path, form):
             table = _table_with_head(path, delimiter, source.content(), form)
             return _made(form, table, stem)
         if suffix == ".csv":
-            raise ValueError(f"{path}, line 1 is no head.{_no_head(form, ',')}")
-        line_format = _QRELS_FORMAT if form is Qrels else _RUN_FORMAT
-        table, tag = _table_of_lines(path, source.blocks(), line_format)
+            raise ValueError(f"{path}, line 1 is no head.{advice_without_head(form, ',')}")
+        line_format = QRELS_FORMAT if form is Qrels else RUN_FORMAT
+        table, tag = table_of_lines(path, source.blocks(), line_format)
         return _made(form, table, tag)
 
 
@@ -399,18 +316,11 @@ def _numbers_of_cells(path, lines, name, cells):
     """The numbers in a column of text; an error names the line of what is none."""
     if name is None:
         return None
-    numbers = np.array([_number(cell.strip().encode("utf-8", "replace")) for cell in cells])
+    texts = [cell.strip().encode("utf-8", "replace") for cell in cells]
+    numbers = np.array(list(map(number_or_nan, texts)))
     problem = f": {name} {{!r}} is no number."
-    _refuse_lines(path, lines, ~np.isfinite(numbers), problem, shown=cells)
+    refuse_lines(path, lines, ~np.isfinite(numbers), problem, shown=cells)
     return numbers
-
-
-def _no_head(form, separator):
-    """How to read a table without a head: of a run the third column has two readings."""
-    if form is Qrels:
-        return _NO_HEAD.format(sep=separator, name="relevance") + "."
-    ranks = _NO_HEAD.format(sep=separator, name="rank")
-    return f"{ranks}; or 'score' in place of 'rank', if the last column has scores."
 
 
 def _loaded(text):
@@ -424,316 +334,3 @@ def _dict_of_different_names(pairs):
         counts = Counter(name for name, _ in pairs)
         raise ValueError(f"{counts.most_common(1)[0][0]!r} comes twice in one dict.")
     return values
-
-
-# Lines of TREC's formats
-
-
-class _Lines(NamedTuple):
-    """Some lines that have fields.
-
-    Parameters
-    ----------
-    numbers : ndarray of shape (n_lines,) of int64
-        The first line of a file is 1.
-
-    fields : dict of str to sequence of bytes of length n_lines
-        By the names of the columns.
-    """
-
-    numbers: np.ndarray
-    fields: dict
-
-
-class _Rows(NamedTuple):
-    """Rows of a table that some lines hold.
-
-    Parameters
-    ----------
-    lines : ndarray of shape (n_rows,) of int64
-        Numbers of the lines.
-
-    query_numbers : ndarray of shape (n_rows,) of int64
-
-    documents : list of str of length n_rows
-
-    values : ndarray of shape (n_rows,)
-
-    ranks : ndarray of shape (n_rows,), or None
-        If the format has them.
-    """
-
-    lines: np.ndarray
-    query_numbers: np.ndarray
-    documents: list
-    values: np.ndarray
-    ranks: np.ndarray | None
-
-    @classmethod
-    def joined(cls, parts):
-        """Rows of all parts, one after another."""
-        has_ranks = parts[0].ranks is not None
-        return cls(
-            lines=np.concatenate([part.lines for part in parts]),
-            query_numbers=np.concatenate([part.query_numbers for part in parts]),
-            documents=list(chain.from_iterable(part.documents for part in parts)),
-            values=np.concatenate([part.values for part in parts]),
-            ranks=np.concatenate([part.ranks for part in parts]) if has_ranks else None,
-        )
-
-
-def _table_of_lines(path, blocks, line_format):
-    """The table of a file, and the last field of its first line.
-
-    Parameters
-    ----------
-    path : Path
-
-    blocks : iterable of bytes
-        What it holds, in whole lines.
-
-    line_format : LineFormat
-    """
-    number_of_query = defaultdict(count().__next__)
-    tag = None
-    parts = []
-    for lines in _lines_with_fields(path, blocks, line_format):
-        if tag is None:
-            tag = decoded(lines.fields[line_format.columns[-1]][0])
-        parts.append(_rows_of_lines(path, lines, line_format, number_of_query))
-    if not parts:
-        raise ValueError(f"{path} is empty: a line must have {line_format.names}.")
-    rows = _Rows.joined(parts)
-    if rows.ranks is not None:
-        _refuse_scores_that_count(path, rows)
-    try:
-        table = DocumentTable(
-            list(map(decoded, number_of_query)),
-            rows.query_numbers,
-            rows.documents,
-            rows.values,
-            line_format.form is Run,
-            ranks=rows.ranks,
-        )
-    except RepeatedDocumentError as error:
-        raise ValueError(f"{path}, line {rows.lines[error.args[2]]}: {error}") from error
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from error
-    return table, tag
-
-
-def _rows_of_lines(path, lines, line_format, number_of_query):
-    """Rows of some lines; an error names the line of a field that is no number.
-
-    Parameters
-    ----------
-    path : Path
-
-    lines : _Lines
-
-    line_format : LineFormat
-
-    number_of_query : defaultdict of bytes to int
-        It gives a query that it does not have the next number.
-    """
-    values = _parsed_column(
-        path, lines, line_format.value, line_format.is_valid, line_format.problem
-    )
-    ranks = None
-    if line_format.rank is not None:
-        ranks = _parsed_column(
-            path, lines, line_format.rank, are_integers, line_format.rank_problem
-        )
-    queries = lines.fields["query"]
-    documents = decoded(b"\0".join(lines.fields["document"])).split("\0")
-    numbers = _as_integers(map(number_of_query.__getitem__, queries), len(queries))
-    return _Rows(lines.numbers, numbers, documents, values, ranks)
-
-
-def _parsed_column(path, lines, column, is_valid, problem):
-    """Numbers of a column, or an error that names the line of one that is not valid."""
-    texts = lines.fields[column]
-    numbers = _parsed_numbers(texts)
-    _refuse_lines(path, lines.numbers, ~is_valid(numbers), problem, shown=texts)
-    return numbers
-
-
-def _refuse_scores_that_count(path, rows):
-    """Raise an error if the scores of each query count its lines.
-
-    Not if ranks count them backwards, as in a file that has its best lines last.
-    """
-    order = np.argsort(rows.query_numbers, kind="stable")
-    ranks = rows.ranks[order]
-    scores = rows.values[order]
-    n_lines = np.bincount(rows.query_numbers)
-    first = np.cumsum(n_lines) - n_lines
-    start = scores - np.arange(len(scores))
-    counts_lines = _are_constant(start, first) & np.isin(scores[first], [0, 1])
-    counts_lines &= ~_are_constant(ranks + scores, first)
-    has_several = n_lines > 1
-    if has_several.any() and counts_lines[has_several].all():
-        is_first = np.arange(len(order)) == first[has_several][0]
-        _refuse_lines(path, rows.lines[order], is_first, _RANKS)
-
-
-def _are_constant(values, first):
-    """Whether the values of each query are one; `first` has its first row."""
-    return np.maximum.reduceat(values, first) == np.minimum.reduceat(values, first)
-
-
-def _lines_with_fields(path, blocks, line_format):
-    """Yield the fields of many lines, but for blank lines and comments.
-
-    Parameters
-    ----------
-    path : Path
-
-    blocks : iterable of bytes
-
-    line_format : LineFormat
-
-    Yields
-    ------
-    lines : _Lines
-    """
-    n_before = 0
-    for block in blocks:
-        # Files that were put together have marks in their midst.
-        block = block.removeprefix(MARK).replace(b"\n" + MARK, b"\n")
-        ends = np.flatnonzero(np.frombuffer(block, dtype=np.uint8) == ord("\n"))
-        numbers = np.arange(n_before + 1, n_before + len(ends) + 1)
-        n_before += len(ends)
-        if b"\0" in block:
-            n_lines_before_nul = block.count(b"\n", 0, block.index(b"\0"))
-            _refuse_lines(path, numbers, numbers == numbers[0] + n_lines_before_nul, _NUL)
-        width = np.diff(ends, prepend=-1) - 1
-        _refuse_lines(path, numbers, width > BYTES_OF_LINE, _LONG)
-        lines = _split_at_once(block, numbers, line_format)
-        if lines is None:
-            lines = _split_one_by_one(path, block, numbers, line_format)
-        if width.max() > BYTES_OF_ID:
-            _refuse_wide_identifiers(path, lines)
-        if len(lines.numbers):
-            yield lines
-
-
-def _split_at_once(block, numbers, line_format):
-    """Split all lines of a block, which is fastest; None if some line is not regular.
-
-    Regular lines have all their fields and nothing else. Most blocks have no others.
-    """
-    if block.startswith(b"#") or b"\n#" in block:
-        return None
-    n_fields = len(line_format.columns)
-    words = block.replace(b"\n", b" \0 ").split()
-    n_words_of_line = n_fields + 1  # NUL ends a line.
-    n_ends_in_place = words[n_fields::n_words_of_line].count(b"\0")
-    if (
-        not len(words)
-        == n_words_of_line * len(numbers)
-        == n_words_of_line * n_ends_in_place
-    ):
-        return None
-    columns = enumerate(line_format.columns)
-    return _Lines(numbers, {name: words[place::n_words_of_line] for place, name in columns})
-
-
-def _split_one_by_one(path, block, numbers, line_format):
-    """Split each line of a block; errors name the first line that has other fields."""
-    n_fields = len(line_format.columns)
-    # Comments are blank lines.
-    texts = block.split(b"\n")[:-1]
-    words = [[] if text.startswith(b"#") else text.split() for text in texts]
-    if line_format.has_more_words:
-        _refuse_numbers_as_tags(path, numbers, words, n_fields)
-        # Words after the last field are part of none, unless they are other lines, whose
-        # ends are carriage returns.
-        words = [
-            line if b"\r" in text.rstrip() else line[:n_fields]
-            for text, line in zip(texts, words)
-        ]
-    n_words = _as_integers(map(len, words), len(words))
-    is_wrong = (n_words > 0) & (n_words != n_fields)
-    if is_wrong.any():
-        problem = _problem_of_fields(n_words[n_words > 0], line_format)
-        _refuse_lines(path, numbers, is_wrong, problem, shown=n_words)
-    columns = list(zip(*filter(None, words))) or [()] * n_fields
-    return _Lines(numbers[n_words > 0], dict(zip(line_format.columns, columns)))
-
-
-def _refuse_numbers_as_tags(path, numbers, words, n_fields):
-    """Raise an error for a line of a run whose identifier seems to have a blank."""
-    is_shifted = [
-        len(line) > n_fields
-        and b"".join(line[3:5]).isdigit()
-        and math.isfinite(_number(line[5]))
-        for line in words
-    ]
-    _refuse_lines(path, numbers, is_shifted, _NUMBER_AS_TAG)
-
-
-def _problem_of_fields(n_words, line_format):
-    """What is wrong with lines of so many words, and what they may be."""
-    n_fields = len(line_format.columns)
-    problem = f" has {{}} fields instead of {n_fields}: {line_format.names}."
-    other = _RUN_FORMAT if line_format is _QRELS_FORMAT else _QRELS_FORMAT
-    if np.all(n_words == len(other.columns)):
-        problem += _SWAPPED
-    if np.all(n_words == _N_FIELDS_OF_TRIPLES):
-        no_head = _no_head(line_format.form, "\t")
-        problem += no_head.replace("{", "{{").replace("}", "}}")
-    return problem
-
-
-def _refuse_wide_identifiers(path, lines):
-    for column in ("query", "document"):
-        width = _as_integers(map(len, lines.fields[column]), len(lines.numbers))
-        _refuse_lines(path, lines.numbers, width > BYTES_OF_ID, _WIDE, shown=width)
-
-
-def _parsed_numbers(texts):
-    """The numbers that Python reads in bytes; NaN for none, and for its underscores."""
-    if b"_" not in b"".join(texts):
-        with suppress(ValueError):
-            return np.fromiter(map(float, texts), np.float64, len(texts))
-    return np.array(list(map(_number, texts)))
-
-
-def _number(text):
-    try:
-        return np.nan if b"_" in text else float(text)
-    except ValueError:
-        return np.nan
-
-
-def _as_integers(numbers, n_numbers):
-    return np.fromiter(numbers, dtype=np.int64, count=n_numbers)
-
-
-def _refuse_lines(path, lines, is_wrong, problem, *, shown=None):
-    """Raise an error that names the first wrong line, if any.
-
-    Parameters
-    ----------
-    path : Path
-
-    lines : array-like of shape (n_lines,) of int
-        Numbers of the lines.
-
-    is_wrong : array-like of shape (n_lines,) of bool
-
-    problem : str
-        What is wrong; a brace in it is for what the line has.
-
-    shown : sequence of length n_lines, default=None
-        What each line has.
-    """
-    wrong_lines = np.flatnonzero(is_wrong)
-    if not len(wrong_lines):
-        return
-    first = wrong_lines[0]
-    cell = None if shown is None else shown[first]
-    if isinstance(cell, bytes):
-        cell = cell[:_BYTES_SHOWN].decode("utf-8", "replace")
-    raise ValueError(f"{path}, line {lines[first]}{problem.format(cell)}")

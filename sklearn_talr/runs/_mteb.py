@@ -14,7 +14,8 @@ from .._core.types import Any, Column, DataFrame
 from ._result import import_pandas
 from ._sources import Source, local_path
 
-_N_TASKS_NAMED = 3  # in warnings
+# Warnings name the first tasks.
+_N_TASKS_NAMED = 3
 
 
 @validated(tasks=["array-like", None], subsets=["array-like", None])
@@ -99,7 +100,7 @@ def read_mteb_results(
         _revision_with_most_tasks(model, revisions, names)
         for model in dict.fromkeys(revision.model for revision in revisions)
     ]
-    # Of mteb's objects all splits count.
+    # All splits of mteb's objects count.
     prefers_test = not all(hasattr(result, "task_results") for result in results)
     by_task = {name: _compared_task(name, models, prefers_test) for name in names}
     frame = import_pandas().DataFrame(
@@ -316,11 +317,10 @@ def _refuse_mixed_units(name, models, table):
 def _warn_of_parts(tasks, parts):
     """Warn of parts of some tasks that are left out."""
     if tasks:
-        more = " and others" if len(tasks) > _N_TASKS_NAMED else ""
-        warn_caller(
-            f"of {', '.join(tasks[:_N_TASKS_NAMED])}{more} {parts} are left out that some "
-            "models lack.",
-        )
+        named = ", ".join(tasks[:_N_TASKS_NAMED])
+        if len(tasks) > _N_TASKS_NAMED:
+            named += " and others"
+        warn_caller(f"of {named} {parts} are left out that some models lack.")
 
 
 def _tasks_of_all_models(frame):

@@ -32,7 +32,8 @@ _COLUMNS_OF_TIES = [
     "adverse_p_value",
     "depends_on_ties",
 ]
-_N_SYSTEMS_DRAWN = 40  # by ranks
+# Pictures of ranks have the first systems alone.
+_N_SYSTEMS_DRAWN = 40
 _CAPTION_OF_RUNS = "Means with intervals, ranks, and how far each is behind the first."
 _CAPTION_OF_PAIRS = "Differences; lowest and highest are those by ties, if any."
 
@@ -80,16 +81,15 @@ def _read_asset(name):
 
 
 def _digest(text):
-    """What the page's policy knows a style or a script by."""
+    """The digest by which the page's policy knows a style or a script."""
     return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
 
 
 def _with_printable_names(comparison):
     """The comparison with names of runs and queries that a page may show."""
-    tiers = {
-        measure: [list(map(printable, tier)) for tier in tiers]
-        for measure, tiers in comparison.tiers.items()
-    }
+    tiers = {}
+    for measure, tiers_by_measure in comparison.tiers.items():
+        tiers[measure] = [list(map(printable, tier)) for tier in tiers_by_measure]
     return replace(
         comparison,
         names=list(map(printable, comparison.names)),

@@ -119,9 +119,9 @@ class RunEvaluation:
 
         ties : bool, default=False
             Whether each sample of queries draws an order of their ties, too, with the
-            variance that `tie_variance` tells. False takes expected values, which no order
-            of ties moves. True tells how sure a mean of values is that a tool gave which
-            breaks ties by chance: as far from it as these ends are from the mean here.
+            variance `tie_variance`. False takes expected values, which no order of ties
+            moves. True is for means by a tool that breaks ties by chance: the ends of their
+            intervals are as far from such a mean as these ends are from the mean here.
 
         stratify : array-like of shape (n_queries,), default=None
             Label of each query's stratum, in the order of `queries`. Samples have as many

@@ -49,8 +49,8 @@ def compare_scores(
 ) -> RunComparison:
     """Compare systems by a table of their scores, such as a leaderboard.
 
-    All is as in :func:`compare_runs`, but for ties, of which scores tell nothing. It needs
-    pandas.
+    The tests and intervals are those of :func:`compare_runs`. Scores do not show ties, so
+    nothing is said of them. It needs pandas.
 
     Parameters
     ----------

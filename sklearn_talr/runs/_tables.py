@@ -571,10 +571,10 @@ def _refuse_text(column, names, scored):
         readings.append(f"if they name the rows, pass scores.set_index({name!r})")
     if scored is not None:
         readings.append(f"if they are neither, pass scores.drop(columns={names})")
-    more = f", and so do {_columns(names[1:])}" if len(names) > 1 else ""
+    like_it = f", and so do {_columns(names[1:])}" if len(names) > 1 else ""
     raise ValueError(
         f"scores must be numbers, but the column {name!r} holds {cell!r} of type "
-        f"{column.dtype} in row {label!r}{more}. The cells may be read in several ways: "
+        f"{column.dtype} in row {label!r}{like_it}. The cells may be read in several ways: "
         f"{'; '.join(readings)}."
     )
 

@@ -144,3 +144,12 @@ def test_of_equal_values_and_of_one_query():
 def test_bad_input_is_refused(values, arguments, message):
     with pytest.raises(ValueError, match=message):
         mean_interval(values, **arguments)
+
+
+def test_a_generator_goes_on_and_a_seed_begins_anew():
+    values = np.random.default_rng(0).beta(0.3, 1, 30)
+    by_seed = mean_interval(values, n_resamples=200, random_state=3)
+    assert mean_interval(values, n_resamples=200, random_state=3) == by_seed
+    generator = np.random.RandomState(3)
+    assert mean_interval(values, n_resamples=200, random_state=generator) == by_seed
+    assert mean_interval(values, n_resamples=200, random_state=generator) != by_seed
