@@ -14,10 +14,12 @@ from without_torch import run_without_torch
 
 import sklearn_talr
 
+# Rooms that are not offered: nobody outside the package imports from them.
+INNER_ROOMS = {"commands", "features"}
 ROOMS = sorted(
     path.stem
     for path in Path(sklearn_talr.__file__).parent.iterdir()
-    if path.is_dir() and not path.name.startswith("_")
+    if path.is_dir() and not path.name.startswith("_") and path.name not in INNER_ROOMS
 )
 OPTIONAL = {"apsw", "dask", "duckdb", "faiss", "ir_measures", "matplotlib", "numba", "onnx"}
 OPTIONAL |= {"pandas", "sqlite_vec", "torch", "usearch"}

@@ -501,7 +501,10 @@ class Table:
     def __init__(self, codebooks):
         _, n_values, n_features = codebooks.shape
         self._entries = codebooks.reshape(-1, n_features)
-        table = self._entries @ self._entries.T
+        # Entries that are mapped from a file would make a table that cannot be cut.
+        entries = np.asarray(self._entries)
+        table = np.empty((len(entries), len(entries)), entries.dtype)
+        np.matmul(entries, entries.T, out=table)
         self._squares = np.diag(table).copy()
         for first in range(0, len(table), n_values):  # a row has one of these
             own = slice(first, first + n_values)

@@ -123,10 +123,10 @@ def test_lone_classes_are_told_of_where_they_matter(Y):
 def test_an_interrupted_fit_changes_nothing(method):
     classifier = KernelRidgeClassifierCV(**FIXED).fit(X, y)
     state, twin = joblib.hash(vars(classifier)), KernelRidgeClassifierCV(**FIXED)
-    modules = [_classifier, _model, state]
+    modules = [_classifier, _model, fitted_state]
     statements = statements_of(lambda: getattr(twin, method)(NAMED, OTHER), modules)
     # What follows the replacement has the new state.
-    last = max(i for i, (file, _) in enumerate(statements) if file == state.__file__)
+    last = max(i for i, (file, _) in enumerate(statements) if file == fitted_state.__file__)
     assert last > 80
     for statement in statements[: last + 1]:
         with pytest.raises(Interruption), interrupted_at(statement):

@@ -23,7 +23,7 @@ def test_an_interrupted_fit_changes_nothing():
         svc = RankingSVC(loss, warm_start=True).fit(X, y)
         state, scores = joblib.hash(vars(svc)), svc.decision_function(X)
         twin = deepcopy(svc)
-        modules = [_ranking_svc, _solver, state]
+        modules = [_ranking_svc, _solver, fitted_state]
         statements = statements_of(lambda twin=twin: twin.fit(NAMED, OTHER), modules)
         assert len(statements) >= 100
         for statement in set(statements) - done:

@@ -123,7 +123,7 @@ class CenteredGradient:
 
     def parts(self):
         """What `descend_by_inputs` takes."""
-        from .._loops._soft import EntryGradient
+        from ..._loops._soft import EntryGradient
 
         return EntryGradient(self.by_entries, self.mean, self.sums, self.kept)
 
