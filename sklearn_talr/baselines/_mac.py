@@ -3,6 +3,7 @@
 from functools import partial
 from itertools import count
 from numbers import Real
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.svm import LinearSVC
@@ -151,6 +152,13 @@ class MACHasher(DiscreteHasher):
         return progress.finish()
 
 
+class LinearBits(NamedTuple):
+    """Linear functions whose signs are bits."""
+
+    coef: np.ndarray  # (n_features, n_bits)
+    intercept: np.ndarray  # (n_bits,)
+
+
 class RoundHistory:
     """Losses of all rounds, and the hash function of the least one.
 
@@ -159,23 +167,24 @@ class RoundHistory:
     losses : list of float
         Loss of each round.
 
-    coef, intercept : ndarrays of shapes (n_features, n_bits) and (n_bits,)
-        The last hash function of the least loss; there is none before the first round.
+    best : LinearBits or None
+        The last hash function of the least loss; None before the first round.
     """
 
     def __init__(self):
         self.losses = []
+        self.best = None
 
     def add(self, loss, svms):
         """Note the loss of a round, and its hash function if no loss is less."""
         if loss <= min(self.losses, default=loss):
-            self.coef = svms.coef.copy()
-            self.intercept = svms.intercept.copy()
+            # An interrupt must not leave one half of it: it is bound at once.
+            self.best = LinearBits(svms.coef.copy(), svms.intercept.copy())
         self.losses.append(loss)
 
     def fitted_attributes(self, scaled):
         """Fitted attributes after these rounds, on scaled rows."""
-        function = scaled.linear_function(self.coef, self.intercept)
+        function = scaled.linear_function(self.best.coef, self.best.intercept)
         return function | {"loss_curve_": [*self.losses], "n_iter_": len(self.losses)}
 
 
