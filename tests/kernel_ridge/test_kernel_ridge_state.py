@@ -9,6 +9,7 @@ import pytest
 from interruptions import Interruption, interrupted_at, statements_of
 from sklearn.exceptions import NotFittedError
 
+from sklearn_talr._core import state as fitted_state
 from sklearn_talr.kernel_ridge import KernelRidgeClassifierCV, _classifier, _model
 
 RNG = np.random.default_rng(0)

@@ -9,6 +9,7 @@ import pytest
 from interruptions import Interruption, interrupted_at, statements_of
 from sklearn.exceptions import ConvergenceWarning
 
+from sklearn_talr._core import state as fitted_state
 from sklearn_talr.svm import RankingSVC, _ranking_svc, _solver
 
 RNG = np.random.default_rng(0)
