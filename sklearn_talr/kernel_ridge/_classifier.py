@@ -1,5 +1,6 @@
 """Kernel ridge regression as a classifier, with probabilities of samples left out."""
 
+from dataclasses import dataclass
 from numbers import Integral
 
 import numpy as np
@@ -236,8 +237,8 @@ class KernelRidgeClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimat
             The fitted classifier.
         """
         with one_thread():
-            fitted, _ = self._fit(X, y, sample_weight, groups)
-        return replace_fitted(self, fitted)
+            fit = self._fit(X, y, sample_weight, groups)
+        return replace_fitted(self, fit.fitted)
 
     @fit_method
     def fit_predict_proba(
@@ -266,9 +267,9 @@ class KernelRidgeClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimat
             same samples returns.
         """
         with one_thread():
-            fitted, left_out = self._fit(X, y, sample_weight, groups)
-            logits = left_out()
-        replace_fitted(self, fitted)
+            fit = self._fit(X, y, sample_weight, groups)
+            logits = fit.leave_out()
+        replace_fitted(self, fit.fitted)
         return self._probabilities(logits)
 
     def decision_function(self, X: Rows) -> Array:
@@ -323,100 +324,92 @@ class KernelRidgeClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimat
         return self.classes_[logits.argmax(axis=1)]
 
     def _fit(self, X, y, sample_weight, groups):
-        """Fitted attributes, and a function for the logits of samples left out."""
-        names = "X", "y", "sample_weight", "groups"
-        for name, column in zip(names[1:], (y, sample_weight, groups)):
+        """Fit; nothing of the classifier is changed.
+
+        Returns
+        -------
+        fit : KernelFit
+            Fitted attributes, and what predicts samples that were left out.
+        """
+        data, seen = self._check(X, y, sample_weight, groups)
+        samples = _find_distinct(data)
+        rng = independent_random_state(self.random_state)
+        progress = Progress(self, data.X, data.y, None, "candidate")
+        try:
+            model = fit_model(
+                samples,
+                line_of_labels if data.is_multilabel else temperature_of_classes,
+                rng,
+                progress,
+                kernel=self.kernel,
+                units=_choose_units(samples) if self.kernel == "rbf" else None,
+                gammas=_grid(self.gammas, "gammas"),
+                alphas=_grid(self.alphas, "alphas"),
+                n_components=self.n_components,
+            )
+        except MemoryError as error:
+            raise MemoryError(
+                "The kernel does not fit into memory. Pass a smaller n_components."
+            ) from error
+        certain_logits = _find_certain(samples, data)
+        is_certain = certain_logits != 0
+        fitted = seen | model.fitted
+        fitted |= {"classes_": data.classes, "multilabel_": data.is_multilabel}
+        fitted |= {"alpha_": float(model.alpha), "temperature_": 1 / model.slope}
+        fitted["dual_coef_"][:, is_certain] = 0
+        fitted["intercept_"][is_certain] = certain_logits[is_certain]
+        return KernelFit(
+            progress.finish(fitted),
+            data,
+            samples,
+            model=model,
+            certain_logits=certain_logits,
+            kernel=self.kernel,
+        )
+
+    def _check(self, X, y, sample_weight, groups):
+        """Checked data, and attributes that say which features were seen."""
+        for name, column in [
+            ("y", y),
+            ("sample_weight", sample_weight),
+            ("groups", groups),
+        ]:
             refuse_unlike_labels(X, column, ("X", name))
-        X, y, sample_weight, groups = map(as_numpy, (X, y, sample_weight, groups), names)
+        X = as_numpy(X, "X")
+        y = as_numpy(y, "y")
+        sample_weight = as_numpy(sample_weight, "sample_weight")
+        groups = as_numpy(groups, "groups")
         y = y.tocsr() if sp.issparse(y) else y
         X, seen = validate_aside(self, X, dtype=_DTYPES, accept_sparse="csr")
-        # Targets as indicators.
-        multilabel = kind_of_classes(self, y) == "multilabel-indicator"
-        if multilabel:
+        is_multilabel = kind_of_classes(self, y) == "multilabel-indicator"
+        if is_multilabel:
             dense = y.toarray() if sp.issparse(y) else y
             Y = y = check_array(dense, dtype=np.float64)
             classes = np.arange(Y.shape[1])
         else:
             y = column_or_1d(y, warn=True)
-            classes, index = np.unique(y, return_inverse=True)
-            if len(classes) < 2:
-                raise ValueError(
-                    "y must have at least 2 classes, but the data contains only one class: "
-                    f"{classes.tolist()[0]!r}."
-                )
-            Y = np.eye(len(classes))[index]
+            classes, Y = _indicators(y)
         groups = None if groups is None else column_or_1d(groups)
         check_consistent_length(X, Y, groups)
-        # Samples that differ, with weights above 0.
-        how = {"dtype": np.float64, "ensure_non_negative": True}
-        weights = check_sample_weight(sample_weight, X, **how)
+        weights = check_sample_weight(
+            sample_weight, X, dtype=np.float64, ensure_non_negative=True
+        )
         if self.class_weight is not None:
             weights = weights * _weights_of_classes(self.class_weight, y)
         if np.any(weights < 0):
             raise ValueError(
                 f"class_weight must have weights of 0 or more, got {self.class_weight}."
             )
-        if np.count_nonzero(weights) < 2:
-            raise ValueError(
-                "sample_weight leaves fewer than 2 samples: weigh more above 0."
-            )
-        samples = distinct_samples(X, Y, weights, groups)
-        if len(samples.weights) < 2:
-            raise ValueError(
-                "X has the same values in all samples (constant features), so nothing can "
-                "be learned. Pass features that differ."
-            )
-        if samples.groups[0] == samples.groups[-1]:
-            raise ValueError(
-                "groups has one group only, and without it no sample is left. Pass at "
-                "least 2."
-            )
-        units = None
-        if self.kernel == "rbf":
-            affinity = SharedLabelAffinity(binary=True)
-            similar = SimilarRows(affinity, samples.Y > 0, np.array([0, 1]))
-            units = units_of_features(samples.X, np.arange(len(samples.Y)), similar)
-        rng = independent_random_state(self.random_state)
-        progress = Progress(self, X, y, None, "candidate")
-        calibrate = line_of_labels if multilabel else temperature_of_classes
-        grids = _grid(self.gammas, "gammas"), _grid(self.alphas, "alphas")
-        how = self.kernel, units, *grids, self.n_components
-        try:
-            model = fit_model(samples, calibrate, rng, progress, *how)
-        except MemoryError as error:
-            raise MemoryError(
-                "The kernel does not fit into memory. Pass a smaller n_components."
-            ) from error
-        # Labels that all samples have or none has are certain.
-        certain = np.zeros(len(classes))
-        if multilabel:
-            certain += _CERTAIN * (samples.Y == 1).all(axis=0)
-            certain -= _CERTAIN * (samples.Y == 0).all(axis=0)
-        fitted = seen | model.fitted
-        fitted |= {"classes_": classes, "multilabel_": multilabel}
-        fitted |= {"alpha_": float(model.alpha), "temperature_": 1 / model.slope}
-        fitted["dual_coef_"][:, certain != 0] = 0
-        fitted["intercept_"][certain != 0] = certain[certain != 0]
-
-        def left_out():
-            """Logits of all samples; those without weight were left out from the start."""
-            alone = [
-                label
-                for label, positive in zip(classes.tolist(), samples.Y.T > 0, strict=True)
-                if len(np.unique(samples.groups[positive])) == 1
-            ]
-            if alone:
-                warn_caller(_of_classes_alone(alone, classes, Y, groups))
-            logits = model.leave_out()
-            logits[:, certain != 0] = certain[certain != 0]
-            logits = logits[samples.index]
-            unweighted = np.flatnonzero(samples.index < 0)
-            if len(unweighted):
-                rest = X[unweighted]
-                logits[unweighted] = sums_of_kernels(rest, fitted, self.kernel)
-            return logits.astype(X.dtype, copy=False)
-
-        return progress.finish(fitted), left_out
+        data = CheckedData(
+            X,
+            y,
+            Y,
+            classes=classes,
+            is_multilabel=is_multilabel,
+            weights=weights,
+            groups=groups,
+        )
+        return data, seen
 
     def _logits(self, X):
         check_is_fitted(self)
@@ -437,6 +430,105 @@ class KernelRidgeClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimat
         tags.classifier_tags.multi_label = True
         tags.input_tags.sparse = True
         return tags
+
+
+@dataclass(frozen=True)
+class CheckedData:
+    """Checked arguments of a fit."""
+
+    X: object  # (n_samples, n_features), array or CSR
+    y: np.ndarray  # (n_samples,), classes, or indicators
+    Y: np.ndarray  # (n_samples, n_outputs), indicators of classes or labels
+    classes: np.ndarray  # (n_outputs,)
+    is_multilabel: bool
+    weights: np.ndarray  # (n_samples,)
+    groups: np.ndarray | None  # (n_samples,), what is left out together
+
+
+@dataclass(frozen=True)
+class KernelFit:
+    """A fit, which also predicts its own samples as if each had been left out."""
+
+    fitted: dict  # attributes of the classifier
+    data: CheckedData
+    samples: object  # DistinctSamples of weight above 0
+    model: object  # KernelModel
+    certain_logits: np.ndarray  # (n_outputs,), 0 if a label is not certain
+    kernel: str
+
+    def leave_out(self):
+        """Logits of all samples, (n_samples, n_outputs).
+
+        Samples without weight were left out from the start.
+        """
+        data = self.data
+        samples = self.samples
+        self._warn_of_classes_alone()
+        logits = self.model.leave_out()
+        is_certain = self.certain_logits != 0
+        logits[:, is_certain] = self.certain_logits[is_certain]
+        logits = logits[samples.index]
+        unweighted = np.flatnonzero(samples.index < 0)
+        if len(unweighted):
+            logits[unweighted] = sums_of_kernels(
+                data.X[unweighted], self.fitted, self.kernel
+            )
+        return logits.astype(data.X.dtype, copy=False)
+
+    def _warn_of_classes_alone(self):
+        data = self.data
+        labels = zip(data.classes.tolist(), self.samples.Y.T > 0, strict=True)
+        alone = [
+            label
+            for label, positive in labels
+            if len(np.unique(self.samples.groups[positive])) == 1
+        ]
+        if alone:
+            warn_caller(_of_classes_alone(alone, data.classes, data.Y, data.groups))
+
+
+def _indicators(y):
+    """Classes, and indicators of them, shape (n_samples, n_classes)."""
+    classes, index = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(
+            "y must have at least 2 classes, but the data contains only one class: "
+            f"{classes.tolist()[0]!r}."
+        )
+    return classes, np.eye(len(classes))[index]
+
+
+def _find_distinct(data):
+    """Samples that differ, with weights above 0."""
+    if np.count_nonzero(data.weights) < 2:
+        raise ValueError("sample_weight leaves fewer than 2 samples: weigh more above 0.")
+    samples = distinct_samples(data.X, data.Y, data.weights, data.groups)
+    if len(samples.weights) < 2:
+        raise ValueError(
+            "X has the same values in all samples (constant features), so nothing can "
+            "be learned. Pass features that differ."
+        )
+    if samples.groups[0] == samples.groups[-1]:
+        raise ValueError(
+            "groups has one group only, and without it no sample is left. Pass at least 2."
+        )
+    return samples
+
+
+def _choose_units(samples):
+    """Units of the features by which samples that share a label are found best."""
+    affinity = SharedLabelAffinity(binary=True)
+    similar = SimilarRows(affinity, samples.Y > 0, np.array([0, 1]))
+    return units_of_features(samples.X, np.arange(len(samples.Y)), similar)
+
+
+def _find_certain(samples, data):
+    """Logits of labels that all samples have or none has, and 0 for the others."""
+    certain_logits = np.zeros(len(data.classes))
+    if data.is_multilabel:
+        certain_logits += _CERTAIN * (samples.Y == 1).all(axis=0)
+        certain_logits -= _CERTAIN * (samples.Y == 0).all(axis=0)
+    return certain_logits
 
 
 def kind_of_classes(estimator, y):

@@ -1,9 +1,10 @@
 """One fit: choose the kernel coefficient and the penalty, then solve for all samples."""
 
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from types import SimpleNamespace
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -191,11 +192,267 @@ _BLOCK_OF_PREDICTIONS = 2**20  # of which float32 stays in a cache, a sixth fast
 _MOST_ERROR = 5e-4  # of an output
 
 
+class Calibration(NamedTuple):
+    """A line from scores to logits, and how likely it makes the targets."""
+
+    loss: float
+    slope: float
+    offset: float
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A coefficient of the kernel with a penalty, judged by samples that were left out."""
+
+    gamma: float
+    alpha: float
+    ridge: object = None  # ExactRidge or ComponentRidge; None without a solution
+    calibration: Calibration | None = None
+
+    @property
+    def loss(self):
+        """Mean loss of the samples left out; infinite without a solution."""
+        return np.inf if self.calibration is None else self.calibration.loss
+
+
+class SearchedKernel(NamedTuple):
+    """The kernel of the samples that coefficients are compared by, and its penalties."""
+
+    K: np.ndarray  # (n_searched, n_searched)
+    penalties: np.ndarray  # (n_alphas,), ascending
+
+
+class KernelSearch:
+    """Chooses the coefficient of the kernel and the penalty by samples that are left out.
+
+    Penalties are in units of the mean of the diagonal of the weighted and centered kernel.
+
+    Parameters
+    ----------
+    samples : DistinctSamples
+        All samples, less their center and in units.
+
+    calibrate : callable
+        ``calibrate(scores, Y, weights) -> loss, slope, offset``.
+
+    rng : RandomState
+        Draws samples, if there are too many to use all.
+
+    progress : Progress
+        Is told of each pair of parameters that is tried.
+
+    kernel : str
+        Name of the kernel.
+
+    gammas : ndarray of shape (n_gammas,)
+        Coefficients of the kernel to choose from, in ascending order.
+
+    alphas : ndarray of shape (n_alphas,) or None
+        Penalties to choose from, in ascending order; None means typical ones.
+    """
+
+    def __init__(self, samples, calibrate, rng, progress, *, kernel, gammas, alphas):
+        self._samples = samples
+        self._calibrate = calibrate
+        self._rng = rng
+        self._progress = progress
+        self._kernel = kernel
+        self._gammas = gammas
+        self._alphas = alphas
+        rows = _some_rows(samples.groups, _N_SEARCHED, rng)
+        self._searched = samples.take(rows)
+        # The samples that are searched by are not the fit, if there are more.
+        self._in_single = len(samples.Y) > _N_SEARCHED
+        is_float32 = samples.X.dtype == np.float32
+        self._keeps_single = self._in_single and kernel == "rbf" and is_float32
+        self._kernels = {}
+
+    def kernel_with(self, X, components, gamma, dtype=np.float64):
+        """Kernel of samples and components, of shape (n_samples, n_components)."""
+        X = X.astype(dtype, copy=False)
+        components = components.astype(dtype, copy=False)
+        return kernel_between(X, components, self._kernel, gamma)
+
+    def choose_both(self):
+        """Choose both parameters by some samples.
+
+        Returns
+        -------
+        best : Candidate
+            The best pair.
+
+        place : int
+            Place of its penalty.
+
+        penalties : ndarray of shape (n_alphas,)
+            Penalties of its coefficient.
+        """
+        n_alphas = len(_ALPHAS if self._alphas is None else self._alphas)
+        sizes = len(self._gammas), n_alphas
+        start = sizes[0] // 2, min(_FIRST_ALPHA, n_alphas - 1)
+        (_, place), best = climb(self._judge_point, start, sizes)
+        penalties = self._kernels[best.gamma].penalties
+        self._kernels.clear()
+        return best, place, penalties
+
+    def choose_penalty_of_components(self, components, gamma, *, place, penalties):
+        """Choose the penalty once more, of a fit of all samples to some components."""
+        samples = self._samples
+        n_samples = len(samples.Y)
+        blocks = (
+            (rows, self.kernel_with(samples.X[rows], components, gamma))
+            for rows in kernel_blocks(n_samples, components.shape[0])
+        )
+        gram = Gram(blocks, samples, self.kernel_with(components, components, gamma))
+        judged = samples.take(_some_groups(samples.groups, _N_JUDGED, self._rng))
+        K = self.kernel_with(judged.X, components, gamma)
+
+        def judge(point):
+            fit_ridge = partial(ComponentRidge, gram)
+            return self._judge(
+                fit_ridge,
+                gamma,
+                penalties[point[0]],
+                K=K,
+                judged=judged,
+                n_fitted=n_samples,
+            )
+
+        _, best = climb(judge, (place,), (len(penalties),))
+        return best
+
+    def choose_penalty_of_all(self, gamma, *, place, penalties):
+        """Choose between the penalty and the next smaller one, of a fit to all samples."""
+        samples = self._samples
+        K = self.kernel_with(samples.X, samples.X, gamma)
+        candidates = [
+            self._judge_exact(gamma, alpha, K, samples)
+            for alpha in penalties[max(0, place - 1) : place + 1]
+        ]
+        best = min(candidates, key=lambda candidate: candidate.loss)
+        # Larger penalties help if the kernel is too singular.
+        while not np.isfinite(best.loss) and place + 1 < len(penalties):
+            place += 1
+            best = self._judge_exact(gamma, penalties[place], K, samples)
+        return best
+
+    def _judge_point(self, point):
+        gamma = self._gammas[point[0]]
+        if gamma not in self._kernels:
+            self._kernels[gamma] = self._searched_kernel(gamma)
+        K, penalties = self._kernels[gamma]
+        return self._judge_exact(gamma, penalties[point[1]], K, self._searched)
+
+    def _searched_kernel(self, gamma):
+        X = self._searched.X
+        in_single = self._keeps_single and _SINGLE[0] < gamma < _SINGLE[1]
+        K = self.kernel_with(X, X, gamma, np.float32 if in_single else np.float64)
+        variance = self._kernel_variance(K)
+        alphas = _ALPHAS * variance if self._alphas is None else self._alphas
+        return SearchedKernel(K, alphas)
+
+    def _kernel_variance(self, K):
+        """Mean of the diagonal of the weighted and centered kernel."""
+        weights = self._searched.weights
+        diagonal = np.diag(K)
+        share = weights / weights.sum()
+        means = share @ K
+        variance = float(np.mean(weights * (diagonal - 2 * means + share @ means)))
+        if variance <= _ROUNDING * np.mean(weights * diagonal):
+            n_features = self._searched.X.shape[1]
+            raise ValueError(
+                f"X has {n_features} feature(s), of which kernel={self._kernel!r} makes no "
+                "difference between samples. Take kernel='rbf', or other gammas."
+            )
+        return variance
+
+    def _judge_exact(self, gamma, alpha, K, samples):
+        fit_ridge = partial(ExactRidge, K, samples, in_single=self._in_single)
+        return self._judge(
+            fit_ridge, gamma, alpha, K=K, judged=samples, n_fitted=len(samples.Y)
+        )
+
+    def _judge(self, fit_ridge, gamma, alpha, *, K, judged, n_fitted):
+        """Judge a regression by how likely the targets are that were left out."""
+        self._progress.begin()
+        candidate = Candidate(gamma, alpha)
+        # A candidate without a solution is never chosen.
+        with suppress(np.linalg.LinAlgError):
+            ridge = fit_ridge(alpha)
+            scores = ridge.leave_out(K, judged)
+            calibration = self._calibrate(scores, judged.Y, judged.weights)
+            candidate = Candidate(gamma, alpha, ridge, Calibration(*calibration))
+        parameters = f"gamma = {gamma:.4g}, alpha = {alpha:.4g}"
+        self._progress.told = (
+            f"{n_fitted} samples, {parameters}, loss = {candidate.loss:.6f}"
+        )
+        self._progress.end()
+        return candidate
+
+
+@dataclass(frozen=True)
+class KernelModel:
+    """A fitted regression, which also predicts its own samples as if left out."""
+
+    candidate: Candidate
+    samples: object  # DistinctSamples, less their center and in units
+    components: object  # (n_components, n_features), the samples' own X, or others
+    kernel: str
+    center: np.ndarray | None  # (n_features,)
+    units: np.ndarray | None
+
+    @property
+    def gamma(self):
+        """Coefficient of the kernel."""
+        return self.candidate.gamma
+
+    @property
+    def alpha(self):
+        """Penalty."""
+        return self.candidate.alpha
+
+    @property
+    def slope(self):
+        """What scores are multiplied by."""
+        return self.candidate.calibration.slope
+
+    @property
+    def fitted(self):
+        """Attributes by which `sums_of_kernels` predicts."""
+        ridge = self.candidate.ridge
+        _, slope, offset = self.candidate.calibration
+        return {
+            "gamma_": float(self.gamma),
+            "mean_": self.center,
+            "units_": self.units,
+            "components_": self.components,
+            "dual_coef_": slope * ridge.coef,
+            "intercept_": slope * ridge.intercept + offset,
+        }
+
+    def leave_out(self):
+        """Outputs of all samples, each of which was left out, (n_samples, n_outputs)."""
+        ridge = self.candidate.ridge
+        samples = self.samples
+        _, slope, offset = self.candidate.calibration
+        if self.components is samples.X:
+            return slope * ridge.left_out + offset
+        components = self.components.astype(np.float64, copy=False)
+        scores = np.empty(samples.Y.shape)
+        for rows in _whole_groups(samples.groups, len(ridge.coef)):
+            part = samples.take(rows)
+            X = part.X.astype(np.float64, copy=False)
+            K = kernel_between(X, components, self.kernel, self.gamma)
+            scores[rows] = ridge.leave_out(K, part)
+        return slope * scores + offset
+
+
 def fit_model(
     samples,
     calibrate,
     rng,
     progress,
+    *,
     kernel="rbf",
     units=None,
     gammas=None,
@@ -206,7 +463,7 @@ def fit_model(
 
     Both parameters are chosen by the likelihood of samples that were left out of a
     regression on 2 000 of them at most. More samples seldom need a larger penalty, so
-    that one is compared with the next smaller one where all samples are components. With
+    that one is compared with the next smaller one if all samples are components. With
     fewer components the penalty is chosen once more among all.
 
     Parameters
@@ -218,10 +475,10 @@ def fit_model(
         ``calibrate(scores, Y, weights) -> loss, slope, offset``.
 
     rng : RandomState
-        Draws samples, where there are too many to use all.
+        Draws samples, if there are too many to use all.
 
     progress : Progress
-        Told of each pair of parameters that is tried.
+        Is told of each pair of parameters that is tried.
 
     kernel : str, default="rbf"
         Name of the kernel.
@@ -242,10 +499,8 @@ def fit_model(
 
     Returns
     -------
-    model : SimpleNamespace
-        ``gamma``, ``alpha`` and ``slope``; ``fitted``, attributes by which
-        `sums_of_kernels` predicts; and ``leave_out() -> outputs`` of samples that were left
-        out.
+    model : KernelModel
+        The fitted regression.
 
     Raises
     ------
@@ -254,117 +509,42 @@ def fit_model(
     """
     center = center_of(samples.X, kernel)
     samples = samples._replace(X=measured_from(samples.X, center, units))
-    X, n_samples = samples.X, len(samples.Y)
-    gammas = typical_gammas(X, kernel, rng) if gammas is None else gammas
-
-    def kernel_with(X, components, gamma, dtype=np.float64):
-        both = (each.astype(dtype, copy=False) for each in (X, components))
-        return kernel_between(*both, kernel, gamma)
-
-    def judge(regression, gamma, alpha, K, judged, n_fitted):
-        """A regression, and how likely targets are that were left out."""
-        progress.begin()
-        found = SimpleNamespace(loss=np.inf, gamma=gamma, alpha=alpha)
-        with suppress(np.linalg.LinAlgError):  # without a solution it is never chosen
-            found.ridge = regression(alpha)
-            how = found.ridge.leave_out(K, judged), judged.Y, judged.weights
-            found.loss, found.slope, found.offset = calibrate(*how)
-        point = f"gamma = {gamma:.4g}, alpha = {alpha:.4g}"
-        progress.told = f"{n_fitted} samples, {point}, loss = {found.loss:.6f}"
-        progress.end()
-        return found
-
-    def judge_exact(gamma, alpha, K, samples):
-        how = gamma, alpha, K, samples, len(samples.Y)
-        return judge(partial(ExactRidge, K, samples, in_single=in_single), *how)
-
-    # Both parameters, by some samples. Penalties are in units of the mean of the diagonal
-    # of the weighted and centered kernel.
-    some, kernels = samples.take(_some_rows(samples.groups, _N_SEARCHED, rng)), {}
-    in_single = n_samples > _N_SEARCHED  # then these are not the fit
-    keeps_single = in_single and kernel == "rbf" and X.dtype == np.float32
-
-    def evaluate(point):
-        gamma = gammas[point[0]]
-        if gamma not in kernels:
-            single = keeps_single and _SINGLE[0] < gamma < _SINGLE[1]
-            dtype = np.float32 if single else np.float64
-            K = kernel_with(some.X, some.X, gamma, dtype)
-            weights, diagonal = some.weights, np.diag(K)
-            share = weights / weights.sum()
-            means = share @ K
-            variance = float(np.mean(weights * (diagonal - 2 * means + share @ means)))
-            if variance <= _ROUNDING * np.mean(weights * diagonal):
-                raise ValueError(
-                    f"X has {X.shape[1]} feature(s), of which kernel={kernel!r} makes no "
-                    "difference between samples. Take kernel='rbf', or other gammas."
-                )
-            kernels[gamma] = K, _ALPHAS * variance if alphas is None else alphas
-        K, penalties = kernels[gamma]
-        return judge_exact(gamma, penalties[point[1]], K, some)
-
-    sizes = len(gammas), len(_ALPHAS if alphas is None else alphas)
-    start = sizes[0] // 2, min(_FIRST_ALPHA, sizes[1] - 1)
-    (_, place), best = climb(evaluate, start, sizes)
-    gamma, (_, penalties) = best.gamma, kernels[best.gamma]
-    kernels.clear()
-    # The penalty once more, by all samples.
-    n_used, n_features = n_components or affordable_components(n_samples), X.shape[1]
-    few_features = kernel != "rbf" and n_features <= min(n_samples, _N_EXACT)
-    components = X
-    if n_components is None and few_features:
-        components = np.eye(n_features)
-        if sp.issparse(X):
-            components = sp.eye_array(n_features, format="csr")
-    elif n_used < n_samples:
-        components = X[np.sort(rng.choice(n_samples, n_used, replace=False))]
-    if components is not X:
-        all_rows = kernel_blocks(n_samples, components.shape[0])
-        blocks = ((rows, kernel_with(X[rows], components, gamma)) for rows in all_rows)
-        gram = Gram(blocks, samples, kernel_with(components, components, gamma))
-        judged = samples.take(_some_groups(samples.groups, _N_JUDGED, rng))
-        how = kernel_with(judged.X, components, gamma), judged, n_samples
-
-        def evaluate_all(point):
-            return judge(partial(ComponentRidge, gram), gamma, penalties[point[0]], *how)
-
-        _, best = climb(evaluate_all, (place,), (len(penalties),))
-    elif n_samples > _N_SEARCHED:
-        how = kernel_with(X, X, gamma), samples
-        least = max(0, place - 1)
-        fits = (judge_exact(gamma, each, *how) for each in penalties[least : place + 1])
-        best = min(fits, key=lambda found: found.loss)
-        while not np.isfinite(best.loss) and place + 1 < len(penalties):  # too singular
-            place += 1
-            best = judge_exact(gamma, penalties[place], *how)
+    if gammas is None:
+        gammas = typical_gammas(samples.X, kernel, rng)
+    search = KernelSearch(
+        samples, calibrate, rng, progress, kernel=kernel, gammas=gammas, alphas=alphas
+    )
+    best, place, penalties = search.choose_both()
+    components = _choose_components(samples.X, kernel, rng, n_components)
+    if components is not samples.X:
+        best = search.choose_penalty_of_components(
+            components, best.gamma, place=place, penalties=penalties
+        )
+    elif len(samples.Y) > _N_SEARCHED:
+        best = search.choose_penalty_of_all(best.gamma, place=place, penalties=penalties)
     if not np.isfinite(best.loss):
         raise ValueError(
             "The kernel is too singular for all alphas. Pass larger alphas, or leave them "
             "to alphas=None."
         )
+    return KernelModel(best, samples, components, kernel=kernel, center=center, units=units)
 
-    # A function that knew the model would keep it from being freed.
-    ridge, slope, offset = best.ridge, best.slope, best.offset
 
-    def leave_out():
-        if components is X:
-            return slope * ridge.left_out + offset
-        scores = np.empty(samples.Y.shape)
-        for rows in _whole_groups(samples.groups, len(ridge.coef)):
-            part = samples.take(rows)
-            scores[rows] = ridge.leave_out(kernel_with(part.X, components, gamma), part)
-        return slope * scores + offset
+def _choose_components(X, kernel, rng, n_components):
+    """Samples that others are compared with; `X` itself if these are all.
 
-    best.leave_out = leave_out
-    best.fitted = {
-        "gamma_": float(gamma),
-        "mean_": center,
-        "units_": units,
-        "components_": components,
-        "dual_coef_": slope * ridge.coef,
-        "intercept_": slope * ridge.intercept + offset,
-    }
-    return best
+    Kernels that are products of few features need one component for each feature.
+    """
+    n_samples, n_features = X.shape
+    n_used = n_components or affordable_components(n_samples)
+    has_few_features = kernel != "rbf" and n_features <= min(n_samples, _N_EXACT)
+    if n_components is None and has_few_features:
+        if sp.issparse(X):
+            return sp.eye_array(n_features, format="csr")
+        return np.eye(n_features)
+    if n_used < n_samples:
+        return X[np.sort(rng.choice(n_samples, n_used, replace=False))]
+    return X
 
 
 def affordable_components(n_samples):
