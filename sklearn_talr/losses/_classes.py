@@ -222,11 +222,11 @@ class OrthoHashLoss(_ClassLoss):
         return -own_logs.sum() / (n_own > 0).sum().clamp(min=1)
 
     def _step(self, context, memberships, codes):
-        of_codes = context.tensor(codes)
+        class_codes = context.tensor(codes)
 
         def step(batch):
-            of_rows = context.tensor(memberships[batch.rows].toarray())
-            return self(batch.bits, batch.keep(of_codes), of_rows)
+            row_memberships = context.tensor(memberships[batch.rows].toarray())
+            return self(batch.bits, batch.keep(class_codes), row_memberships)
 
         return step
 

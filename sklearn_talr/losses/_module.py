@@ -159,27 +159,24 @@ class TieAwareLoss(torch.nn.Module):
         ValueError
             If the shapes of activations and targets do not fit each other.
         """
-        targets, database_targets = (
-            each if each is None else torch.as_tensor(each, device=activations.device)
-            for each in (targets, database_targets)
-        )
-        is_own = database_activations is None
-        if is_own:
-            database_activations, database_targets = activations, targets
+        device = activations.device
+        targets = None if targets is None else torch.as_tensor(targets, device=device)
+        if database_targets is not None:
+            database_targets = torch.as_tensor(database_targets, device=device)
+        ranks_itself = database_activations is None
+        if ranks_itself:
+            database_activations = activations
+            database_targets = targets
         is_joined = self.gather and dist.is_available() and dist.is_initialized()
-        n_ranks, first = dist.get_world_size() if is_joined else 1, 0
-        with torch.autocast(activations.device.type, enabled=False):
-            # The bits that take part, in float32 at least; one tensor stays one tensor.
-            n_bits, kept = activations.shape[1], slice(None)
-            n_kept = max(1, round(n_bits * (1 - self.bit_dropout)))
-            if n_kept < n_bits and self.training:
-                kept = torch.randperm(n_bits, device=activations.device)[:n_kept]
-                if n_ranks > 1:
-                    dist.broadcast(kept, 0)
-            query = self._relax(activations, kept)
+        n_ranks = dist.get_world_size() if is_joined else 1
+        first = 0  # row of this rank's first item among the items of all ranks
+        with torch.autocast(device.type, enabled=False):
+            bits = self._draw_bits(activations, n_ranks)
+            # One tensor stays one tensor.
+            query = self._relax(activations, bits)
             database = query
             if database_activations is not activations:
-                database = self._relax(database_activations, kept)
+                database = self._relax(database_activations, bits)
             # Items of all ranks, and targets in their order.
             if n_ranks > 1:
                 sizes = _sizes_of_ranks(database)
@@ -189,14 +186,20 @@ class TieAwareLoss(torch.nn.Module):
                     database_targets = _GatheredRows.apply(database_targets, sizes)
             index, levels = self._level_index(targets, database_targets)
             check_shapes(query, database, index)
-            if is_own:
+            if ranks_itself:
                 # No item ranks itself. Indices may be unsigned, and those of the user.
                 index = index.to(torch.promote_types(index.dtype, torch.int16), copy=True)
                 index.diagonal(first).fill_(-1)
-            how = levels, self.measure, self.simplified
-            over_ranks = _sum_over_ranks if n_ranks > 1 else None
-            options = {"n_bins": self.n_bins, "over_ranks": over_ranks}
-            return ranking_loss(query, database, index, *how, **options)
+            return ranking_loss(
+                query,
+                database,
+                index,
+                levels=levels,
+                measure=self.measure,
+                simplified=self.simplified,
+                n_bins=self.n_bins,
+                over_ranks=_sum_over_ranks if n_ranks > 1 else None,
+            )
 
     def extra_repr(self) -> str:
         """Show the settings when the module is printed."""
@@ -204,18 +207,28 @@ class TieAwareLoss(torch.nn.Module):
         settings = (f"{name}={getattr(self, name)}" for name in names)
         return ", ".join([repr(self.measure), *settings])
 
-    def _relax(self, activations, kept):
+    def _draw_bits(self, activations, n_ranks):
+        """The bits that take part, which are the same on all ranks."""
+        n_bits = activations.shape[1]
+        n_kept = max(1, round(n_bits * (1 - self.bit_dropout)))
+        if n_kept == n_bits or not self.training:
+            return slice(None)
+        bits = torch.randperm(n_bits, device=activations.device)[:n_kept]
+        if n_ranks > 1:
+            dist.broadcast(bits, 0)
+        return bits
+
+    def _relax(self, activations, bits):
+        """Relaxed bits that take part, in float32 at least."""
         dtype = torch.promote_types(activations.dtype, torch.float32)
-        return torch.tanh(self.tanh_scale * activations[:, kept].to(dtype))
+        return torch.tanh(self.tanh_scale * activations[:, bits].to(dtype))
 
     def _level_index(self, targets, database_targets):
         """Index of each pair's level, and the levels."""
         if self.levels is not None:
             return targets, self.levels
-        shapes = [
-            None if each is None else tuple(each.shape)
-            for each in (targets, database_targets)
-        ]
+        both = targets, database_targets
+        shapes = [None if side is None else tuple(side.shape) for side in both]
         if None in shapes or targets.ndim not in (1, 2) or shapes[0][1:] != shapes[1][1:]:
             raise ValueError(
                 "targets and database_targets must both be labels of shape (n,) or both "
@@ -249,10 +262,10 @@ def _sum_over_ranks(value, count):
     The gradient of the value is the gradient of this rank's part times the number of ranks,
     so that the mean over all ranks is the gradient of the sum.
     """
-    both = torch.stack([value.detach(), count.to(value.dtype)])
-    dist.all_reduce(both)
-    own = dist.get_world_size() * value
-    return both[0] + (own - own.detach()), both[1]
+    sums = torch.stack([value.detach(), count.to(value.dtype)])
+    dist.all_reduce(sums)
+    scaled = dist.get_world_size() * value
+    return sums[0] + (scaled - scaled.detach()), sums[1]
 
 
 class _GatheredRows(torch.autograd.Function):

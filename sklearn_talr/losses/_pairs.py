@@ -247,7 +247,8 @@ class DTSHLoss(_PairLoss):
         # Samples of a minibatch are in random order, so that of too many pairs q, p every
         # k-th is as good as any other.
         stride = max(1, -(-len(query) * affinity.shape[1] // _MOST_TRIPLETS))
-        query, positive = query[::stride], positive[::stride]
+        query = query[::stride]
+        positive = positive[::stride]
         less = affinity[query] < affinity[query, positive][:, None]
         less &= (affinity >= 0)[query]
         gap = theta[query, positive][:, None] - theta[query]
@@ -355,9 +356,9 @@ class DCMHLoss(_PairLoss):
 
     def _of_products(self, products, affinity, n_bits, bits):
         loss = _likelihood(products / 2, affinity)
-        for of_view in bits:
-            balance = of_view.mean(dim=0).square().mean()
-            loss = loss + self.quantization_weight * _quantization_error(of_view)
+        for view_bits in bits:
+            balance = view_bits.mean(dim=0).square().mean()
+            loss = loss + self.quantization_weight * _quantization_error(view_bits)
             loss = loss + self.balance_weight * balance
         return loss
 
@@ -434,8 +435,8 @@ def _choice(scores, relevant):
     """Mean loss over the rows of which something is relevant."""
     log_shares = scores.log_softmax(dim=1)
     n_relevant = relevant.sum(dim=1)
-    of_rows = -(log_shares * relevant).sum(dim=1) / n_relevant.clamp(min=1)
-    return _mean_where(n_relevant > 0, of_rows)
+    row_losses = -(log_shares * relevant).sum(dim=1) / n_relevant.clamp(min=1)
+    return _mean_where(n_relevant > 0, row_losses)
 
 
 class MutualInformationLoss(BaseLoss):
@@ -499,7 +500,8 @@ class MutualInformationLoss(BaseLoss):
         from ._soft_counts import soft_counts
 
         similar = affinity.to(torch.int16).sign().fill_diagonal_(-1)
-        counts, are_pairs = soft_counts(bits, bits, similar, 2), similar >= 0
+        counts = soft_counts(bits, bits, similar, 2)
+        are_pairs = similar >= 0
         n_pairs = are_pairs.sum(1).clamp(min=1)[:, None, None]
         expected = counts.sum(1, keepdim=True) * counts.sum(2, keepdim=True) / n_pairs
         expected = expected.clamp(min=_LEAST_COUNT)

@@ -126,14 +126,25 @@ class SoftCounts(torch.autograd.Function):
         counts = query.new_empty((len(query), n_cells))
         ctx.scale = 0.5 * n_bins / query.shape[1]
         for rows in _blocks(cells):
-            products, levels = query[rows] @ database.T, level_index[rows]
-            found = counts[rows], cells[rows]
+            products = query[rows] @ database.T
+            levels = level_index[rows]
             if is_on_host(query):
-                arrays = (each.numpy() for each in (products, levels.contiguous()))
-                bins = Bins.from_scale(ctx.scale, n_bins, products.numpy().dtype)
-                count_softly(*arrays, bins, *(each.numpy() for each in found))
+                count_softly(
+                    products.numpy(),
+                    levels.contiguous().numpy(),
+                    Bins.from_scale(ctx.scale, n_bins, products.numpy().dtype),
+                    counts[rows].numpy(),
+                    cells[rows].numpy(),
+                )
             else:
-                _count_on_device(products, levels, ctx.scale, n_bins, *found)
+                _count_on_device(
+                    products,
+                    levels,
+                    scale=ctx.scale,
+                    n_bins=n_bins,
+                    counts=counts[rows],
+                    cells=cells[rows],
+                )
         ctx.save_for_backward(query, database, cells)
         return counts.view(len(query), n_levels, n_bins + 1)
 
@@ -159,7 +170,7 @@ def is_on_host(tensor):
     return tensor.device.type == "cpu"
 
 
-def _count_on_device(products, levels, scale, n_bins, counts, cells):
+def _count_on_device(products, levels, *, scale, n_bins, counts, cells):
     """What `count_softly` does, by torch, and equal in every run.
 
     Shares of pairs are summed as whole numbers of 2**-32, since a device adds in any order.
@@ -169,7 +180,8 @@ def _count_on_device(products, levels, scale, n_bins, counts, cells):
     torch.add(lo, levels, alpha=n_bins + 1, out=cells)
     cells.masked_fill_(levels < 0, counts.shape[1])
     upper = position.sub_(lo)
-    index, is_lost = cells.long(), upper.isnan().any(1, keepdim=True)
+    index = cells.long()
+    is_lost = upper.isnan().any(1, keepdim=True)
     sums = index.new_zeros((2, len(products), counts.shape[1] + 1))
     sums[0].scatter_add_(1, index, torch.ones_like(index))
     sums[1].scatter_add_(1, index, (upper.double() * _SHARE).long())
@@ -181,8 +193,9 @@ def _count_on_device(products, levels, scale, n_bins, counts, cells):
 
 def _blocks(pairs):
     """Slices of queries whose pairs stay in the cache, or fill an accelerator."""
-    how = () if is_on_host(pairs) else (_PAIRS_PER_DEVICE_BLOCK,)
-    return blocks_of_queries(pairs.shape, *how)
+    if is_on_host(pairs):
+        return blocks_of_queries(pairs.shape)
+    return blocks_of_queries(pairs.shape, _PAIRS_PER_DEVICE_BLOCK)
 
 
 def check_shapes(query, database, level_index):

@@ -15,7 +15,8 @@ from ._soft_counts import SoftCounts, check_levels, check_shapes, is_on_host
 
 _CONSTRAINTS = {"counts": [torch.Tensor], "levels": [torch.Tensor, "array-like"]}
 _LEAST_COUNT = -1e-3  # what rounding makes of 0 is less
-_MOST_PAIRS_MOVED = 1 << 18  # from a device to the host
+# Up to so many pairs are moved from a device, which starts many small steps slowly.
+_MAX_PAIRS_MOVED = 1 << 18
 
 
 @validated(**_CONSTRAINTS)
@@ -190,7 +191,8 @@ class _Measure(torch.autograd.Function):
         # Tables of counts are small, wherever the pairs were counted: a loop on the host
         # reads them. Values and gradients are NaN if any count is NaN or infinite.
         table = counts.detach().to("cpu", torch.float64).contiguous().numpy()
-        values, gradients = np.full(len(table), np.nan), np.full_like(table, np.nan)
+        values = np.full(len(table), np.nan)
+        gradients = np.full_like(table, np.nan)
         if np.isfinite(table).all():
             if table.min(initial=0) < _LEAST_COUNT:
                 raise ValueError(f"counts must be at least 0, got {table.min()}.")
@@ -215,7 +217,15 @@ def _tables(levels, measure, simplified, n_items):
 
 
 def ranking_loss(
-    query, items, level_index, levels, measure, simplified, *, n_bins=None, over_ranks=None
+    query,
+    items,
+    level_index,
+    *,
+    levels,
+    measure,
+    simplified,
+    n_bins=None,
+    over_ranks=None,
 ):
     """One minus the mean measure of relaxed queries that rank relaxed items.
 
@@ -250,14 +260,18 @@ def ranking_loss(
     """
     keep_freed_memory()
     check_shapes(query, items, level_index)
-    dtype = torch.promote_types(query.dtype, torch.float32)  # half cannot count
-    device, sets = query.device, [query] if items is query else [query, items]
-    sets = [bits.to(dtype) for bits in sets]
-    if level_index.numel() <= _MOST_PAIRS_MOVED:
-        # A device takes longer to start many small steps than the host to do them all.
-        sets, level_index = [bits.cpu() for bits in sets], level_index.cpu()
-    query, items = sets[0], sets[-1]
-    if items is query:  # as a view: autograd then adds gradients in one order
+    device = query.device
+    rank_each_other = items is query
+    # Half precision cannot count.
+    dtype = torch.promote_types(query.dtype, torch.float32)
+    query = query.to(dtype)
+    items = query if rank_each_other else items.to(dtype)
+    if level_index.numel() <= _MAX_PAIRS_MOVED:
+        query = query.cpu()
+        items = query if rank_each_other else items.cpu()
+        level_index = level_index.cpu()
+    if rank_each_other:
+        # Autograd adds the gradients of a tensor and of its view in one order.
         query = query.view_as(query)
     n_bins = query.shape[1] if n_bins is None else n_bins
     with torch.autocast(device.type, enabled=False):
@@ -273,8 +287,10 @@ def ranking_loss(
             values = _Measure.apply(counts, levels, measure, simplified)
             # Every pair has mass 1: a query with less than a half has nothing relevant.
             has_value = counts.detach()[:, 1:].sum((1, 2)) > 0.5
-            total, n_queries = (values * has_value).sum(), has_value.sum()
-        total, n_queries = total.to(device), n_queries.to(device)
+            total = (values * has_value).sum()
+            n_queries = has_value.sum()
+        total = total.to(device)
+        n_queries = n_queries.to(device)
         if over_ranks is not None:
             total, n_queries = over_ranks(total, n_queries)
         return 1 - total / n_queries.clamp(min=1)

@@ -94,8 +94,14 @@ class AveragePrecisionLoss(BaseLoss):
         from ._soft_measures import ranking_loss
 
         index = affinity.sign().to(torch.int16)
-        how = torch.arange(2, device=affinity.device), "AP", self.simplified
-        return ranking_loss(query_bits, item_bits, index, *how)
+        return ranking_loss(
+            query_bits,
+            item_bits,
+            index,
+            levels=torch.arange(2, device=affinity.device),
+            measure="AP",
+            simplified=self.simplified,
+        )
 
 
 @parameters
@@ -185,15 +191,21 @@ class NDCGLoss(BaseLoss):
             levels = torch.unique(torch.cat([zero, affinity.flatten().clamp(min=0)]))
             index = torch.searchsorted(levels, affinity.contiguous())
             affinity = index.masked_fill(affinity < 0, -1)
-        how = levels, "nDCG", self.simplified
-        return ranking_loss(query_bits, item_bits, affinity, *how)
+        return ranking_loss(
+            query_bits,
+            item_bits,
+            affinity,
+            levels=levels,
+            measure="nDCG",
+            simplified=self.simplified,
+        )
 
 
 def _hint_of_loss(word):
     """A sentence that names the loss which a word means, or nothing."""
     plain = _plain(word.removesuffix("_loss"))
     named = {_plain(name.removesuffix("Loss")): name for name in LOSSES}
-    named |= {_plain(each): name for name, words in LOSSES.items() for each in words}
+    named |= {_plain(alias): name for name, aliases in LOSSES.items() for alias in aliases}
     near = get_close_matches(plain, named, 1, cutoff=0.75)
     if not near:
         return ""
