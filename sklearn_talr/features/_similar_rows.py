@@ -1,5 +1,6 @@
 """What learners take from who is similar to whom: batches, and units of the features."""
 
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -13,15 +14,22 @@ from .._core.threads import one_thread
 from .._core.validation import as_numpy
 from ..affinity._base import places_of
 
-_MOST_ASKED = 1000  # samples of which all pairs are looked at
-_AT_A_TIME = 4  # similar samples that come into a batch together
-_MOST_ROWS = 20_000  # that units are found from
-_MOST_CELLS = 2**25  # of them, where features are dense
-_MOST_TRIED = 5000  # rows by which kinds of units are compared
-_MOST_FEATURES = 1024  # beyond which they are not whitened
+# All pairs of so many samples are looked at.
+_MAX_PAIRED = 1000
+# So many similar samples come into a batch together.
+_N_TOGETHER = 4
+# Units are found from at most so many rows, and so many numbers of dense ones: 256 MiB.
+_MAX_ROWS = 20_000
+_MAX_CELLS = 2**25
+# Kinds of units are compared by at most so many rows.
+_MAX_COMPARED = 5000
+# Covariances of more features cost more than they are worth.
+_MAX_WHITENED_FEATURES = 1024
 _LEAST_SHRINKAGE = 0.1
-_UNLIKE = 10  # times a typical deviation: columns with scales of their own
-_CLEARLY = 0.02  # a difference of average precision that decides for other units
+# Columns have scales of their own if a deviation is so many times the typical one.
+_UNLIKE_RATIO = 10
+# Other units are taken if they raise average precision by this.
+_CLEAR_GAIN = 0.02
 
 
 class SimilarRows:
@@ -40,7 +48,9 @@ class SimilarRows:
     """
 
     def __init__(self, affinity, targets, levels):
-        self._affinity, self._targets, self._levels = affinity, targets, levels
+        self._affinity = affinity
+        self._targets = targets
+        self._levels = levels
 
     def levels_among(self, rows):
         """Places of the affinities of some samples to each of them among the levels."""
@@ -52,7 +62,7 @@ class SimilarRows:
         """Mean share of the other samples that are similar to a sample, estimated."""
         n_samples = self._targets.shape[0]
         # A generator of its own: asking changes nothing that is drawn later.
-        rows = np.random.RandomState(0).permutation(n_samples)[:_MOST_ASKED]
+        rows = np.random.RandomState(0).permutation(n_samples)[:_MAX_PAIRED]
         similar = self.levels_among(rows) > 0
         n_others = max(1, len(rows) - 1)
         return (similar.sum() - np.trace(similar)) / (len(rows) * n_others)
@@ -100,7 +110,7 @@ class SimilarRows:
         _, first, index = np.unique(groups, return_index=True, return_inverse=True)
         return first[index]
 
-    def shuffle(self, samples, rng, n_together=_AT_A_TIME):
+    def shuffle(self, samples, rng, n_together=_N_TOGETHER):
         """Put samples into a random order in which some of a group follow each other.
 
         Parameters
@@ -119,7 +129,8 @@ class SimilarRows:
         samples : ndarray of int
             The same, in that order.
         """
-        groups, order = self.draw(rng)[samples], rng.permutation(len(samples))
+        groups = self.draw(rng)[samples]
+        order = rng.permutation(len(samples))
         order = order[np.argsort(groups[order], kind="stable")]
         groups = groups[order]
         starts = np.flatnonzero(np.append(True, groups[1:] != groups[:-1]))
@@ -157,64 +168,103 @@ def units_of_features(X, samples, similar):
         None: features are taken as they are. Otherwise units of the columns, or the matrix
         that rows are multiplied by, see `in_units`.
     """
-    rng = np.random.RandomState(0)
-    n_rows = most_rows(X)
-    if similar.has_groups:
-        rows = similar.shuffle(samples, rng)[:n_rows]
-        groups = similar.draw(rng)[rows]
-    else:
-        rows = rng.permutation(samples)[:n_rows]
-        groups = np.zeros(len(rows), dtype=int)
-    n_ranked = min(_MOST_ASKED // 2, len(rows) // 2)
-    ranked, others = slice(n_ranked), slice(n_ranked, _MOST_TRIED)
-    levels = similar.levels_among(rows[ranked])
-    np.fill_diagonal(counts := levels >= 0, False)
-    relevant = counts & (levels > 0)
-    queries = relevant.any(axis=1)
-    if not queries.any():
+    comparison = UnitComparison.from_samples(X, samples, similar)
+    if comparison is None:
         return None
-    some = as_numpy(X[rows])
-    if sp.issparse(some):
-        some = some.astype(np.float64)
-    else:
-        some = some - some.mean(axis=0, dtype=np.float64)
-    largest = abs(some).max() or 1.0
-    some = some / largest  # or squares would overflow
-
-    def precision(rows):
-        """Mean average precision of rankings by distance."""
-        distances = euclidean_distances(rows, squared=True)
-        distances[~counts] = np.inf  # what does not count comes last, as a row itself
-        nearest = np.argsort(distances[queries], axis=1, kind="stable")
-        found = np.take_along_axis(relevant[queries], nearest, axis=1)
-        at_each = np.cumsum(found, axis=1) / np.arange(1, found.shape[1] + 1)
-        return np.mean((found * at_each).sum(axis=1) / found.sum(axis=1))
-
     with one_thread():
-        as_they_are = precision(some[ranked])
-        columns = _spread(some[others], groups[others])
-        best = precision(in_units(some[ranked], columns))
-        if best < as_they_are - _CLEARLY:
+        return comparison.choose_units()
+
+
+@dataclass(frozen=True)
+class UnitComparison:
+    """Rows that rank each other by distance, and rows by which units are found."""
+
+    rows: object  # (n_rows, n_features), dense rows less their mean; divided by `largest`
+    groups: np.ndarray  # (n_rows,), groups of similar rows
+    counted: np.ndarray  # (n_ranked, n_ranked) of bool, pairs of the first rows that count
+    relevant: np.ndarray  # (n_ranked, n_ranked) of bool, those of similar rows
+    largest: float
+    has_groups: bool  # whether groups are known
+
+    @classmethod
+    def from_samples(cls, X, samples, similar):
+        """Draw rows; None if no row has a similar one among those that are ranked."""
+        rng = np.random.RandomState(0)
+        n_rows = most_rows(X)
+        if similar.has_groups:
+            drawn = similar.shuffle(samples, rng)[:n_rows]
+            groups = similar.draw(rng)[drawn]
+        else:
+            drawn = rng.permutation(samples)[:n_rows]
+            groups = np.zeros(len(drawn), dtype=int)
+        n_ranked = min(_MAX_PAIRED // 2, len(drawn) // 2)
+        levels = similar.levels_among(drawn[:n_ranked])
+        counted = levels >= 0
+        np.fill_diagonal(counted, False)
+        relevant = counted & (levels > 0)
+        if not relevant.any():
             return None
-        if similar.has_groups and X.shape[1] <= _MOST_FEATURES:
-            some = some.toarray() if sp.issparse(some) else some
-            white = _whitening(some[others], groups[others])
-            if precision(some[ranked] @ white) > max(best, as_they_are) + _CLEARLY:
-                return _whitening(some, groups) / largest
-        # If neither is clearly better: have the columns scales of their own?
-        whole = _variances(some)
-        typical = np.median(whole[whole > 0]) if whole.any() else 0.0
-        are_unlike = whole.max() > _UNLIKE**2 * typical
-        if not are_unlike and best <= as_they_are + _CLEARLY:
+        rows = as_numpy(X[drawn])
+        if sp.issparse(rows):
+            rows = rows.astype(np.float64)
+        else:
+            rows = rows - rows.mean(axis=0, dtype=np.float64)
+        # Squares would overflow otherwise.
+        largest = abs(rows).max() or 1.0
+        return cls(
+            rows / largest,
+            groups,
+            counted,
+            relevant=relevant,
+            largest=largest,
+            has_groups=similar.has_groups,
+        )
+
+    def choose_units(self):
+        """Units of the features, see `units_of_features`."""
+        n_ranked = len(self.counted)
+        rows = self.rows
+        ranked = rows[:n_ranked]
+        others = rows[n_ranked:_MAX_COMPARED]
+        other_groups = self.groups[n_ranked:_MAX_COMPARED]
+        as_they_are = self._precision(ranked)
+        by_columns = self._precision(in_units(ranked, _spread(others, other_groups)))
+        if by_columns < as_they_are - _CLEAR_GAIN:
             return None
-        return _spread(some, groups) * largest
+        if self.has_groups and rows.shape[1] <= _MAX_WHITENED_FEATURES:
+            rows = rows.toarray() if sp.issparse(rows) else rows
+            whitening = _whitening(rows[n_ranked:_MAX_COMPARED], other_groups)
+            whitened = self._precision(rows[:n_ranked] @ whitening)
+            if whitened > max(by_columns, as_they_are) + _CLEAR_GAIN:
+                return _whitening(rows, self.groups) / self.largest
+        if by_columns <= as_they_are + _CLEAR_GAIN and not _has_unlike_columns(rows):
+            return None
+        return _spread(rows, self.groups) * self.largest
+
+    def _precision(self, rows):
+        """Mean average precision of rankings by distance."""
+        queries = self.relevant.any(axis=1)
+        distances = euclidean_distances(rows, squared=True)
+        # What does not count comes last, as a row itself.
+        distances[~self.counted] = np.inf
+        nearest = np.argsort(distances[queries], axis=1, kind="stable")
+        hits = np.take_along_axis(self.relevant[queries], nearest, axis=1)
+        precision_at_rank = np.cumsum(hits, axis=1) / np.arange(1, hits.shape[1] + 1)
+        return np.mean((hits * precision_at_rank).sum(axis=1) / hits.sum(axis=1))
+
+
+def _has_unlike_columns(X):
+    """Whether columns have scales of their own."""
+    variances = _variances(X)
+    typical = np.median(variances[variances > 0]) if variances.any() else 0.0
+    return variances.max() > _UNLIKE_RATIO**2 * typical
 
 
 def most_rows(X):
     """Number of rows that may be copied in double precision."""
     if sp.issparse(X):
-        return _MOST_ROWS
-    return max(2, min(_MOST_ROWS, _MOST_CELLS // X.shape[1]))
+        return _MAX_ROWS
+    return max(2, min(_MAX_ROWS, _MAX_CELLS // X.shape[1]))
 
 
 def in_units(X, units):
@@ -232,16 +282,19 @@ def _variances(X):
 def _spread(X, groups):
     """Standard deviation of each column among similar rows, shrunk to that of all rows."""
     whole = _variances(X)
-    whole[whole <= 1e-18 * whole.max()] = 1.0  # columns that tell nothing stay as they are
+    # Columns that are constant stay as they are.
+    whole[whole <= 1e-18 * whole.max()] = 1.0
     # Squares, less those of the means of the groups.
     members, sizes = _members(groups)
-    of_groups = members @ X
+    group_sums = members @ X
     if sp.issparse(X):
         squares = np.asarray(X.power(2).sum(axis=0)).ravel()
-        of_groups = of_groups.power(2)
+        squared_sums = group_sums.power(2)
     else:
-        squares, of_groups = np.einsum("ij,ij->j", X, X), of_groups**2
-    within = (squares - of_groups.T @ (1 / sizes)) / max(1, X.shape[0] - len(sizes)) / whole
+        squares = np.einsum("ij,ij->j", X, X)
+        squared_sums = group_sums**2
+    n_free = max(1, X.shape[0] - len(sizes))
+    within = (squares - squared_sums.T @ (1 / sizes)) / n_free / whole
     within = np.maximum(within, 0)
     shrunk = (1 - _LEAST_SHRINKAGE) * within + _LEAST_SHRINKAGE * (within.mean() or 1.0)
     return np.sqrt(whole * shrunk)
@@ -249,9 +302,11 @@ def _spread(X, groups):
 
 def _whitening(X, groups):
     """Matrix that gives rows about unit covariance among similar rows."""
-    spread, (members, sizes) = _spread(X, groups), _members(groups)
+    spread = _spread(X, groups)
+    members, sizes = _members(groups)
     X = X / spread
-    X -= members.T @ ((members @ X) / sizes[:, None])  # the mean of its group
+    # Each row loses the mean of its group.
+    X -= members.T @ ((members @ X) / sizes[:, None])
     return inverse_root(oas(X, assume_centered=True)[0]) / spread[:, None]
 
 
