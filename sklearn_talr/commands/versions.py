@@ -32,35 +32,50 @@ def show_versions() -> None:
     sklearn-talr:
         version: 0...
     """
-    try:
-        import torch
-    except Exception as error:  # a report of a broken installation is a report, too
-        of_torch = {"torch": f"cannot be imported: {error!r}"}
-    else:
-        of_torch = {
-            "torch instructions": torch.backends.cpu.get_cpu_capability(),
-            "torch threads": torch.get_num_threads(),
-            "CUDA": torch.version.cuda if torch.cuda.is_available() else "no device",
-        }
-    sklearn.show_versions()  # after torch, whose threads it lists
-
-    # Versions of the installed packages that users of sklearn-talr are offered
-    asked, versions = [], {}
-    with suppress(PackageNotFoundError):  # a folder on the path, which names nothing
-        asked = requires("sklearn-talr")
-    for_work = re.compile(r'extra == "(tests|bench|dev|docs)"')
-    offered = {re.match(r"[\w-]+", line)[0] for line in asked if not for_work.search(line)}
-    for name in sorted(offered):
-        with suppress(PackageNotFoundError):
-            versions[name] = version(name)
-    simd = np.show_config("dicts")["SIMD Extensions"]
+    torch_facts = _describe_torch()
+    # scikit-learn lists the threads of torch, which has been imported by now.
+    sklearn.show_versions()
     rows = {
         "version": sys.modules["sklearn_talr"].__version__,
-        **versions,
-        **of_torch,
-        "NumPy instructions": " ".join([*simd.get("baseline", ()), *simd.get("found", ())]),
+        **_installed_versions(),
+        **torch_facts,
+        "NumPy instructions": _numpy_instructions(),
         **{name: os.environ[name] for name in VARIABLES if name in os.environ},
     }
     print("\nsklearn-talr:")
     for name, value in rows.items():
         print(f"{name:>18}: {value}")
+
+
+def _describe_torch():
+    try:
+        import torch
+    # A report of a broken installation is a report, too.
+    except Exception as error:
+        return {"torch": f"cannot be imported: {error!r}"}
+    return {
+        "torch instructions": torch.backends.cpu.get_cpu_capability(),
+        "torch threads": torch.get_num_threads(),
+        "CUDA": torch.version.cuda if torch.cuda.is_available() else "no device",
+    }
+
+
+def _installed_versions():
+    """Versions of the installed packages that users of sklearn-talr are offered."""
+    requirements = []
+    # A folder on the path has no requirements.
+    with suppress(PackageNotFoundError):
+        requirements = requires("sklearn-talr")
+    for_work = re.compile(r'extra == "(tests|bench|dev|docs)"')
+    offered = [line for line in requirements if not for_work.search(line)]
+    versions = {}
+    for name in sorted({re.match(r"[\w-]+", line)[0] for line in offered}):
+        with suppress(PackageNotFoundError):
+            versions[name] = version(name)
+    return versions
+
+
+def _numpy_instructions():
+    instructions = np.show_config("dicts")["SIMD Extensions"]
+    names = [*instructions.get("baseline", ()), *instructions.get("found", ())]
+    return " ".join(names)
