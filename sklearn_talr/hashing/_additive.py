@@ -24,7 +24,7 @@ from ..codes import PackedCodes, weighted_scores
 from ..codes._packed import as_packed
 from ..features._scaling import without_far_rows
 from ._base import BaseHasher, Layers, check_features
-from ._words import TangentFrame, scaled
+from ._words import TangentProjection, scaled
 from ._words_choice import fit_best, methods_to_fit, n_tasks_of_all
 from ._words_fit import CodeSettings, choose_frame, improve_bits
 
@@ -465,7 +465,7 @@ class AdditiveHasher(BaseHasher):
 
         def fitted(model):
             frame = model.frame
-            if isinstance(frame, TangentFrame):
+            if isinstance(frame, TangentProjection):
                 model.set_heights(X[:_ROWS_FOR_HEIGHTS])
             coef, of_bits = (
                 (vectors.reshape(-1, vectors.shape[-1]).T / frame.unit).astype(np.float32)

@@ -35,7 +35,7 @@ _TINY = np.finfo(np.float32).tiny
 _LEAST_NORM = 1e-100  # whose square is a number
 
 
-class Frame(NamedTuple):
+class Centering(NamedTuple):
     """How features become the rows that are coded.
 
     Parameters
@@ -108,7 +108,7 @@ class Frame(NamedTuple):
         return rule._replace(length_table=np.stack((lengths, lengths**2 / -2), axis=1))
 
 
-class TangentFrame(NamedTuple):
+class TangentProjection(NamedTuple):
     """How features of unit length become tangents at their mean.
 
     A row is ``height * axis + tangent``, and both are at right angles. The direction of the
@@ -213,12 +213,12 @@ def rule_of_multiples(low, high):
     return rule._replace(length_table=table)
 
 
-class Model:
+class AdditiveModel:
     """What encodes rows: a frame, and the vectors of words.
 
     Parameters
     ----------
-    frame : Frame
+    frame : Centering
         How features become directions and lengths.
 
     vectors : ndarray of shape (n_bits, n_features) or (n_words, 256, n_features)
@@ -272,7 +272,7 @@ class Model:
 
         `is_rooted` is what `judge` has returned.
         """
-        if isinstance(self.frame, TangentFrame):
+        if isinstance(self.frame, TangentProjection):
             return  # heights are needed, too, see `set_heights`
         data = self._codes_of(rows)
         if is_rooted:
@@ -302,7 +302,9 @@ class Model:
         data, start = self._codes_of(rows), self.frame.start
         plain, sums = self.factors.of(data), self._sums(data)
         cosine = float(np.mean(_cosines(rows, sums)))
-        has_terms = isinstance(self.frame, TangentFrame) or self.frame.lengths is not None
+        has_terms = (
+            isinstance(self.frame, TangentProjection) or self.frame.lengths is not None
+        )
         if has_terms or len(rows) <= 2 * _N_NEIGHBORS:
             return False, cosine
         along = rows @ start
@@ -411,7 +413,7 @@ class Model:
 
     def decode(self, packed):
         """Features that packed codes stand for, shape (n_samples, n_features)."""
-        if isinstance(self.frame, TangentFrame):
+        if isinstance(self.frame, TangentProjection):
             decoded = _sums_of(packed.data, self.vectors_of_code(), np.float32)
             return decoded / np.maximum(_norms(decoded), _TINY)[:, None]
         multiples = self.factors.of(packed.data)
@@ -426,7 +428,7 @@ class Model:
         """Bits of features, and the bytes that belong to them, or None."""
         rows, lengths = self.frame.split(X)
         bits = self.bits_of(rows)
-        if isinstance(self.frame, TangentFrame):
+        if isinstance(self.frame, TangentProjection):
             return self._quantize_tangents(rows, lengths, bits)
         if self.rule.factors is None:
             data = np.packbits(bits, axis=1, bitorder="little")
@@ -642,3 +644,9 @@ def _are_nearest(scores, n_neighbors=_N_NEIGHBORS):
     np.fill_diagonal(scores, -np.inf)
     place = scores.shape[1] - n_neighbors
     return scores >= np.partition(scores, place, axis=1)[:, [place]]
+
+
+# Hashers that were pickled before these classes were renamed ask for the old names.
+Frame = Centering
+TangentFrame = TangentProjection
+Model = AdditiveModel

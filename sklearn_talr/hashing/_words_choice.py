@@ -42,7 +42,7 @@ def methods_to_fit(frame, rows, settings, rng, *, are_items):
 
     Parameters
     ----------
-    frame : Frame or TangentFrame
+    frame : Centering or TangentProjection
         How features became the rows.
 
     rows : ndarray of shape (n_rows, n_features), dtype float32
@@ -118,7 +118,7 @@ def fit_best(methods, frame, rows, settings, rng, progress, *, are_items=False):
 
     Returns
     -------
-    model : Model
+    model : AdditiveModel
     """
     models = []
     for method in methods:

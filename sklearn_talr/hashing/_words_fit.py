@@ -8,7 +8,7 @@ anew, as in additive quantization (Babenko and Lempitsky, CVPR 2014; Martinez et
 """
 
 from copy import deepcopy
-from functools import cache, partial
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -20,10 +20,10 @@ from ._linear import itq_projection, nearest_orthogonal
 from ._words import (
     N_HEIGHT_BITS,
     WORD_SIZES,
-    Frame,
-    Model,
+    AdditiveModel,
+    Centering,
     Table,
-    TangentFrame,
+    TangentProjection,
     cosines_of,
     improve_signs,
     in_threads,
@@ -133,7 +133,7 @@ def fit_codes(method, frame, rows, settings, rng, progress):
     method : {"axes", "bits", "codebooks"}
         What finds the vectors of words.
 
-    frame : Frame or TangentFrame
+    frame : Centering or TangentProjection
         How features became the rows.
 
     rows : ndarray of shape (n_rows, n_features), dtype float32
@@ -150,7 +150,7 @@ def fit_codes(method, frame, rows, settings, rng, progress):
 
     Returns
     -------
-    model : Model
+    model : AdditiveModel
     """
     rng = deepcopy(rng)
     n_bits = settings.n_bits - _n_height_bits(frame, method)
@@ -189,14 +189,14 @@ def choose_frame(X, metric, n_bits):
 
     Returns
     -------
-    frame : Frame or TangentFrame
+    frame : Centering or TangentProjection
     """
-    frame = Frame.of(X, metric)
+    frame = Centering.of(X, metric)
     is_large = X.shape[0] >= _LEAST_ROWS_FOR_TANGENTS and n_bits >= _LEAST_BITS_FOR_TANGENTS
     has_mean = np.linalg.norm(frame.mean) >= _LEAST_MEAN
     if metric != "cosine" or not is_large or not has_mean:
         return frame
-    tangent_frame = TangentFrame.of(X)
+    tangent_frame = TangentProjection.of(X)
     some_rows = scaled(X[:_ROWS_TO_CHOOSE_FRAME], "cosine")
     n_held = min(_MOST_HELD_OUT, len(some_rows) // 2)
     held_out, fitted_rows = some_rows[:n_held], some_rows[n_held:]
@@ -213,7 +213,7 @@ def choose_frame(X, metric, n_bits):
             np.random.RandomState(0),
             Progress(),
         )
-        if isinstance(candidate, TangentFrame):
+        if isinstance(candidate, TangentProjection):
             model.set_heights(fitted_rows)
         recalls.append(model.recall(held_out, n_neighbors))
     directions_recall, tangents_recall = recalls
@@ -224,7 +224,7 @@ def choose_frame(X, metric, n_bits):
 
 def _n_height_bits(frame, method):
     """Bits of a code that tell heights: none unless the frame has tangents."""
-    return N_HEIGHT_BITS[WORD_SIZES[method]] if isinstance(frame, TangentFrame) else 0
+    return N_HEIGHT_BITS[WORD_SIZES[method]] if isinstance(frame, TangentProjection) else 0
 
 
 def _fit_bits(frame, rows, n_bits, settings, rng, progress):
@@ -269,7 +269,7 @@ def _fit_axes(frame, rows, n_bits, rng, progress):
     vectors[: len(best)] = np.repeat(axes * steps, widths, axis=1).T
     vectors[: len(best)] *= 2.0 ** (places - 1)[:, None]
     firsts = np.append(firsts, np.arange(len(best), n_bits))
-    model = Model.of_bits(frame, vectors, firsts=firsts)
+    model = AdditiveModel.of_bits(frame, vectors, firsts=firsts)
     is_rooted = False
     if n_held:
         is_rooted, model.cosine = model.judge(rows[:n_held])
@@ -285,53 +285,94 @@ def improve_bits(frame, rows, signs, before, settings, progress):
 
     `before` are moments of earlier rows, or None.
     """
-
-    def solve(part):
-        moments = Moments.of(signs[part], rows[part], before)
-        return Model.of_bits(frame, moments.vectors(settings.alpha), moments)
-
-    def improve():
-        vectors = Moments.of(signs, rows, before).vectors(settings.alpha)
-        gram = vectors @ vectors.T
-
-        def of_part(part):
-            return improve_signs(rows[part], vectors, gram, signs[part], 0, _SWEEPS)
-
-        return sum(in_threads(of_part, rows, settings.n_jobs)) / signs.size
-
-    # The best vectors of any signs: an interrupt may come while some are being improved.
-    return _alternate(rows, solve, improve, settings.max_iter, progress)
+    alternation = _AlternationOfBits(frame, rows, signs, before, settings)
+    return _alternate(alternation, settings.max_iter, progress)
 
 
-def _alternate(rows, solve, improve, max_iter, progress):
-    """The model after some alternations, of which progress is told.
+class _AlternationOfBits:
+    """Vectors of single bits and the signs of rows, each improved in turn.
 
-    `improve` returns the share of the code that it has changed, and `solve` is that of
-    `_finished`. An interrupt keeps what there is, also before the first is done.
+    Parameters
+    ----------
+    frame : Centering or TangentProjection
+        How features became the rows.
+
+    rows : ndarray of shape (n_rows, n_features), dtype float32
+        Rows of unit length in random order.
+
+    signs : ndarray of shape (n_rows, n_bits), dtype float32
+        The bits of the rows, as -1 and 1, which are improved in place.
+
+    moments_before : Moments or None
+        Moments of earlier rows.
+
+    settings : CodeSettings
+        What the fit is to make.
     """
-    progress.state = model = partial(_finished, rows, solve)
-    progress.n_least, progress.kept = 0, "the vectors found by then"
+
+    def __init__(self, frame, rows, signs, moments_before, settings):
+        self.frame = frame
+        self.rows = rows
+        self.signs = signs
+        self.moments_before = moments_before
+        self.settings = settings
+
+    def solve(self, part):
+        """The model whose vectors fit the signs of a slice of the rows best."""
+        moments = Moments.of(self.signs[part], self.rows[part], self.moments_before)
+        vectors = moments.vectors(self.settings.alpha)
+        return AdditiveModel.of_bits(self.frame, vectors, moments)
+
+    def improve(self):
+        """Improve the signs for the best vectors; return the share that has changed."""
+        moments = Moments.of(self.signs, self.rows, self.moments_before)
+        vectors = moments.vectors(self.settings.alpha)
+        improve_part = partial(self._improve_part, vectors, vectors @ vectors.T)
+        n_changed = sum(in_threads(improve_part, self.rows, self.settings.n_jobs))
+        return n_changed / self.signs.size
+
+    def _improve_part(self, vectors, gram, part):
+        """Improve the signs of a slice of the rows; return how many have changed."""
+        signs = self.signs[part]
+        return improve_signs(self.rows[part], vectors, gram, signs, 0, _SWEEPS)
+
+
+def _alternate(alternation, max_iter, progress):
+    """The model after some alternations; `progress` prints what each has changed.
+
+    An interrupt keeps the model so far, also before the first alternation is done: its
+    vectors are solved for whatever words the rows have then, of which some may be new.
+    """
+    # Callbacks and interrupts ask for the model, which takes a solution of its own.
+    progress.state = partial(_finished, alternation)
+    progress.n_least = 0
+    progress.kept = "the vectors found by then"
     is_whole = False
     with progress:
         for _ in progress.over(range(max_iter)):
-            share = improve()
-            progress.told = f"{share:.2%} of the code changed"
-            if not share:
+            share_changed = alternation.improve()
+            progress.told = f"{share_changed:.2%} of the code changed"
+            if not share_changed:
                 break
         is_whole = True
-    return model(is_whole)
+    return _finished(alternation, is_whole)
 
 
-def _finished(rows, solve, is_whole=True):
-    """The model of all rows, judged by rows that another one is solved without.
+def _finished(alternation, is_whole=True):
+    """The model of all rows, judged by rows that another model is solved without.
 
-    `solve` takes a slice of the rows, and returns the model of their codes. After an
-    interrupt, when the fit is not whole, nothing is judged, and bounds are of few rows.
+    After an interrupt, when the fit is not whole, nothing is judged, and the bounds of
+    factors are set by few rows.
     """
-    model, n_held, is_rooted = solve(slice(None)), _n_held_out(rows), False
+    rows = alternation.rows
+    model = alternation.solve(slice(None))
+    n_held = _n_held_out(rows)
+    is_rooted = False
     if n_held and is_whole:
-        is_rooted, model.cosine = solve(slice(n_held, None)).judge(rows[:n_held])
-    model.set_rule(rows[: _ROWS_FOR_BOUNDS if is_whole else _FEW_ROWS], is_rooted)
+        judged_model = alternation.solve(slice(n_held, None))
+        is_rooted, model.cosine = judged_model.judge(rows[:n_held])
+    n_rows_for_bounds = _ROWS_FOR_BOUNDS if is_whole else _FEW_ROWS
+    model.set_rule(rows[:n_rows_for_bounds], is_rooted)
     return model
 
 
@@ -345,36 +386,73 @@ def _n_held_out(rows):
 
 def _fit_codebooks(frame, rows, n_bits, settings, rng, progress):
     """The model of words of eight bits for rows in random order."""
-    n_words = n_bits // 8
-    n_jobs = settings.n_jobs
-    is_of_tangents = isinstance(frame, TangentFrame)
+    is_of_tangents = isinstance(frame, TangentProjection)
     some_rows = rows[:_ROWS_TO_START_FROM]
-    codebooks = _residual_codebooks(some_rows, n_words, is_of_tangents, rng)
-    words = np.zeros((len(rows), n_words), dtype=np.uint8)
-    _improve_words(rows, words, codebooks, n_jobs, n_rounds=0, anew=True)
-
-    @cache
-    def penalty():
-        if settings.alpha == "auto":
-            return _best_alpha(rows, words[:, :_WORDS_TO_TRY])
-        return settings.alpha
-
-    def solve(part):
-        is_all = part == slice(None)
-        return Model.of_words(frame, codebooks if is_all else best(part))
-
-    def best(part):
-        return _best_codebooks(rows[part], words[part], penalty())
-
-    def improve():
-        if progress.n_done == 0:
-            codebooks[:] = best(slice(None))
-        share = _improve_words(rows, words, codebooks, n_jobs) / words.size
-        codebooks[:] = best(slice(None))
-        return share
-
+    codebooks = _residual_codebooks(some_rows, n_bits // 8, is_of_tangents, rng)
+    alternation = _AlternationOfCodebooks(frame, rows, codebooks, settings)
     n_tasks = n_tasks_of("codebooks", settings.max_iter)
-    return _alternate(rows, solve, improve, n_tasks, progress)
+    return _alternate(alternation, n_tasks, progress)
+
+
+class _AlternationOfCodebooks:
+    """Codebooks and the words of rows, each improved in turn.
+
+    Parameters
+    ----------
+    frame : Centering or TangentProjection
+        How features became the rows.
+
+    rows : ndarray of shape (n_rows, n_features), dtype float32
+        Rows of unit length in random order.
+
+    codebooks : ndarray of shape (n_words, 256, n_features), dtype float32
+        Codebooks to start from, which are improved in place.
+
+    settings : CodeSettings
+        What the fit is to make.
+
+    Attributes
+    ----------
+    words : ndarray of shape (n_rows, n_words), dtype uint8
+        The words of the rows: numbers of the codewords whose sum is near a row.
+    """
+
+    def __init__(self, frame, rows, codebooks, settings):
+        self.frame = frame
+        self.rows = rows
+        self.codebooks = codebooks
+        self.settings = settings
+        self.words = np.zeros((len(rows), len(codebooks)), dtype=np.uint8)
+        self._is_first = True
+        _improve_words(rows, self.words, codebooks, settings.n_jobs, n_rounds=0, anew=True)
+
+    @cached_property
+    def alpha(self):
+        """Strength of the penalty, which the first words that are solved for decide."""
+        if self.settings.alpha == "auto":
+            return _best_alpha(self.rows, self.words[:, :_WORDS_TO_TRY])
+        return self.settings.alpha
+
+    def solve(self, part):
+        """The model of a slice of the rows: with the codebooks so far if it is all rows."""
+        codebooks = self.codebooks
+        if part != slice(None):
+            codebooks = _best_codebooks(self.rows[part], self.words[part], self.alpha)
+        return AdditiveModel.of_words(self.frame, codebooks)
+
+    def improve(self):
+        """Improve words, then codebooks; return the share of words that has changed."""
+        if self._is_first:
+            self._solve_codebooks()
+            self._is_first = False
+        n_jobs = self.settings.n_jobs
+        n_changed = _improve_words(self.rows, self.words, self.codebooks, n_jobs)
+        self._solve_codebooks()
+        return n_changed / self.words.size
+
+    def _solve_codebooks(self):
+        """Put the best codebooks for the words of all rows in place."""
+        self.codebooks[:] = _best_codebooks(self.rows, self.words, self.alpha)
 
 
 def _improve_words(rows, words, codebooks, n_jobs, n_rounds=_ROUNDS, *, anew=False):
