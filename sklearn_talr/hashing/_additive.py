@@ -24,14 +24,16 @@ from ..codes import PackedCodes, weighted_scores
 from ..codes._packed import as_packed
 from ..features._scaling import without_far_rows
 from ._base import BaseHasher, Layers, check_features
-from ._words import TangentFrame, scaled
+from ._words import TangentProjection, scaled
 from ._words_choice import fit_best, methods_to_fit, n_tasks_of_all
 from ._words_fit import CodeSettings, choose_frame, improve_bits
 
 _ITERATIONS_PER_CHUNK = 2
-_N_NEIGHBORS = 10  # of `score`
+# Neighbors that `score` looks for, and cells of its tables of scores
+_N_NEIGHBORS = 10
 _CELLS_PER_BLOCK = 2**20
-_ROWS_FOR_HEIGHTS = 4_096  # which tell within which bounds heights are kept
+# The heights of so many rows set the bounds of all heights.
+_ROWS_FOR_HEIGHTS = 4_096
 
 
 def _learns_in_parts(hasher):
@@ -43,6 +45,11 @@ def _learns_in_parts(hasher):
             'method="bits".'
         )
     return True
+
+
+def _as_columns(vectors, unit):
+    """Vectors as columns, divided by the unit of lengths, float32."""
+    return (vectors.reshape(-1, vectors.shape[-1]).T / unit).astype(np.float32)
 
 
 @parameters
@@ -396,15 +403,16 @@ class AdditiveHasher(BaseHasher):
             Whatever is as near as the last true neighbor is one, and where scores of codes
             tie, it is the mean over their orders.
         """
-        packed, weights = self.encode(X), self.query_weights(X)
+        packed = self.encode(X)
+        weights = self.query_weights(X)
         n_samples = len(packed)
         if n_samples < 2:
             raise ValueError("X has one sample, which has no others to find; pass more.")
         n_neighbors = min(_N_NEIGHBORS, max(1, (n_samples - 1) // 2))
         # Rows are scaled by a power of 2 to at most 1. Rounding decides nothing: what is as
         # near but for that is as near.
-        X, metric = self._enter(X)[1], self._model_.frame.metric
-        X = scaled(X, metric).astype(np.float64)
+        metric = self._model_.frame.metric
+        X = scaled(self._enter(X)[1], metric).astype(np.float64)
         if metric == "euclidean":
             X -= X.mean(axis=0)
         X = np.ldexp(X, -np.frexp(np.abs(X).max())[1])
@@ -413,25 +421,32 @@ class AdditiveHasher(BaseHasher):
         rounded = 8 * np.finfo(np.float64).eps * X.shape[1]
 
         def count(rows):
-            true, found = X[rows] @ X.T - halves, weighted_scores(weights[rows], packed)
-            own = np.arange(len(found)), np.arange(rows.start, rows.stop)
-            true[own] = found[own] = -np.inf
+            true_scores = X[rows] @ X.T - halves
+            code_scores = weighted_scores(weights[rows], packed)
+            # No row is its own neighbor.
+            itself = np.arange(len(code_scores)), np.arange(rows.start, rows.stop)
+            true_scores[itself] = -np.inf
+            code_scores[itself] = -np.inf
+
             place = n_samples - n_neighbors
-            nth, last = (
-                np.partition(each, place, axis=1)[:, [place]] for each in (true, found)
-            )
-            right = true + rounded * np.add.outer(squares[rows], squares) >= nth
-            above, tied = found > last, found == last
-            # Of those that are tied for the last places some have a place, at random.
-            chance = (n_neighbors - above.sum(axis=1)) / tied.sum(axis=1)
-            return (right & above).sum() + chance @ (right & tied).sum(axis=1)
+            last_true_score = np.partition(true_scores, place, axis=1)[:, [place]]
+            true_scores += rounded * np.add.outer(squares[rows], squares)
+            is_neighbor = true_scores >= last_true_score
+            last_code_score = np.partition(code_scores, place, axis=1)[:, [place]]
+            is_above = code_scores > last_code_score
+            is_tied = code_scores == last_code_score
+            # Of the items that tie for the last places some have a place, at random.
+            chance = (n_neighbors - is_above.sum(axis=1)) / is_tied.sum(axis=1)
+            n_above = (is_neighbor & is_above).sum()
+            return n_above + chance @ (is_neighbor & is_tied).sum(axis=1)
 
         blocks = gen_batches(n_samples, max(1, _CELLS_PER_BLOCK // n_samples))
         n_found = sum(map_in_threads(one_thread()(count), blocks, self.n_jobs))
         return float(n_found / (n_neighbors * n_samples))
 
     def _fit(self, X, y, method, max_samples):
-        fits_items = vars(self).pop("_fits_items", False)  # said for this fit alone
+        # An index says so for this fit alone.
+        fits_items = vars(self).pop("_fits_items", False)
         X, seen = check_features(self, X)
         rng = independent_random_state(self.random_state)
         # An order at random: some of the first rows stand for all.
@@ -450,7 +465,8 @@ class AdditiveHasher(BaseHasher):
                 methods = methods_to_fit(frame, rows, settings, rng, are_items=are_items)
             n_tasks = n_tasks_of_all(methods, self.max_iter)
             progress = self._progress(X, y, seen, n_tasks)
-            if len(methods) > 1:  # others take no time beside the first one
+            # Other methods take no time beside the first one.
+            if len(methods) > 1:
                 progress.n_alike = n_tasks_of_all(methods[:1], self.max_iter)
             model = fit_best(
                 methods, frame, rows, settings, rng, progress, are_items=are_items
@@ -465,24 +481,20 @@ class AdditiveHasher(BaseHasher):
 
         def fitted(model):
             frame = model.frame
-            if isinstance(frame, TangentFrame):
+            if isinstance(frame, TangentProjection):
                 model.set_heights(X[:_ROWS_FOR_HEIGHTS])
-            coef, of_bits = (
-                (vectors.reshape(-1, vectors.shape[-1]).T / frame.unit).astype(np.float32)
-                for vectors in (model.vectors_of_code(), model.vectors_of_bits())
-            )
-            known = {
-                "coefs_": [of_bits],
+            attributes = {
+                "coefs_": [_as_columns(model.vectors_of_bits(), frame.unit)],
                 "intercepts_": [np.zeros(model.n_bits, dtype=np.float32)],
-                "query_coef_": coef,
+                "query_coef_": _as_columns(model.vectors_of_code(), frame.unit),
                 "mean_": frame.mean,
                 "method_": model.method,
                 "n_iter_": n_before + progress.n_done,
                 "_model_": model,
             }
             if frame.metric == "euclidean":
-                known["means_"] = [frame.mean]
-            return seen | known
+                attributes["means_"] = [frame.mean]
+            return seen | attributes
 
         progress = Progress(self, X, y, n_most, "iteration", fitted=fitted)
         return progress

@@ -22,20 +22,30 @@ from ..codes._factors import (
 )
 
 _ROWS_PER_BLOCK = 1_024
-_CELLS_PER_BLOCK = 2**18  # of a table that is converted
-_SWEEPS, _ROUNDS = {1: 10, 8: 4}, 8  # for new rows, by the size of words
-_SHARE_ANEW, _WORDS_ANEW = 0.25, 4  # words of eight bits in each round, at most
-_N_NEIGHBORS, _LEAST_GAIN = 10, 0.003  # that factors by cosines have to find more
+# Cells of a table that are converted to whole numbers at a time
+_CELLS_PER_BLOCK = 2**18
+# Sweeps and rounds of the search for the words of new rows; sweeps by the bits of a word
+_SWEEPS = {1: 10, 8: 4}
+_ROUNDS = 8
+# A round draws at most this share of the words of a row anew, and at most this many words
+# of eight bits.
+_SHARE_ANEW = 0.25
+_WORDS_ANEW = 4
+# Factors with roots of cosines must find this share more of so many nearest neighbors.
+_N_NEIGHBORS = 10
+_LEAST_GAIN = 0.003
+# Cosines of codes with their rows count as this much at least.
 _LEAST_COSINE = 0.01
-# Quantiles of the heights of some rows, over their factors, and the share of their distance
-# by which bits reach beyond them: few rows are far from all others.
+# Height bits reach from one of these quantiles of heights over factors to the other, and
+# beyond both by this share of their distance: few rows are far from all others.
 _QUANTILES_OF_HEIGHTS = 0.002, 0.998
 _SHARE_BEYOND_HEIGHTS = 0.1
 _TINY = np.finfo(np.float32).tiny
-_LEAST_NORM = 1e-100  # whose square is a number
+# The square of this norm is still above 0 in float64.
+_LEAST_NORM = 1e-100
 
 
-class Frame(NamedTuple):
+class Centering(NamedTuple):
     """How features become the rows that are coded.
 
     Parameters
@@ -67,8 +77,8 @@ class Frame(NamedTuple):
             return frame
         lengths = np.linalg.norm(X - frame.mean, axis=1)
         unit = float(np.sqrt(np.mean(lengths**2))) or 1.0
-        bounds = bounds_of_lengths(lengths.min() / unit, lengths.max() / unit)
-        return frame._replace(unit=unit, lengths=ScoreRule(None, *bounds))
+        low, high = bounds_of_lengths(lengths.min() / unit, lengths.max() / unit)
+        return frame._replace(unit=unit, lengths=ScoreRule(None, low, high))
 
     def split(self, X):
         """Directions of features, float32, and their lengths; 1 under "cosine".
@@ -102,13 +112,14 @@ class Frame(NamedTuple):
         if self.lengths is None:
             return rule
         if self.metric == "inner_product":
-            bounds = rule.low + self.lengths.low, rule.high + self.lengths.high
-            return rule_of_multiples(*bounds)
+            low = rule.low + self.lengths.low
+            high = rule.high + self.lengths.high
+            return rule_of_multiples(low, high)
         lengths = self.lengths.table
         return rule._replace(length_table=np.stack((lengths, lengths**2 / -2), axis=1))
 
 
-class TangentFrame(NamedTuple):
+class TangentProjection(NamedTuple):
     """How features of unit length become tangents at their mean.
 
     A row is ``height * axis + tangent``, and both are at right angles. The direction of the
@@ -200,9 +211,9 @@ class HeightBits(NamedTuple):
         return np.insert(bits, 0, 1, axis=1)
 
 
-# Bits of a code that tell the height, by the size of words
+# Number of bits of a code that tell the height, by the bits of a word
 N_HEIGHT_BITS = {1: 9, 8: 8}
-# Bits of a word, by what finds their vectors
+# Number of bits of a word, by the method that finds its vectors
 WORD_SIZES = {"axes": 1, "bits": 1, "codebooks": 8}
 
 
@@ -213,12 +224,12 @@ def rule_of_multiples(low, high):
     return rule._replace(length_table=table)
 
 
-class Model:
+class AdditiveModel:
     """What encodes rows: a frame, and the vectors of words.
 
     Parameters
     ----------
-    frame : Frame
+    frame : Centering
         How features become directions and lengths.
 
     vectors : ndarray of shape (n_bits, n_features) or (n_words, 256, n_features)
@@ -243,8 +254,12 @@ class Model:
     """
 
     def __init__(self, frame, vectors, factors, moments=None):
-        self.frame, self.vectors, self.factors = frame, vectors, factors
-        self.moments, self.rule, self.cosine = moments, None, None
+        self.frame = frame
+        self.vectors = vectors
+        self.factors = factors
+        self.moments = moments
+        self.rule = None
+        self.cosine = None
         self.heights = None
 
     def __getstate__(self):
@@ -258,13 +273,15 @@ class Model:
         """
         start = frame.start
         gram = vectors @ vectors.T if firsts is None else _norms(vectors)
-        along, beyond = vectors @ start, 1 - float(start @ start)
-        return cls(frame, vectors, CodeFactors(gram, along, beyond, firsts), moments)
+        along = vectors @ start
+        beyond = 1 - float(start @ start)
+        factors = CodeFactors(gram, along, beyond, firsts)
+        return cls(frame, vectors, factors, moments)
 
     @classmethod
     def of_words(cls, frame, codebooks):
         """The model of codebooks, whose rule is still to be set."""
-        codebooks = np.stack([each[order_of(each)] for each in codebooks])
+        codebooks = np.stack([codebook[order_of(codebook)] for codebook in codebooks])
         return cls(frame, codebooks, WordFactors.of_codebooks(codebooks, frame.start))
 
     def set_rule(self, rows, is_rooted=False):
@@ -272,13 +289,14 @@ class Model:
 
         `is_rooted` is what `judge` has returned.
         """
-        if isinstance(self.frame, TangentFrame):
-            return  # heights are needed, too, see `set_heights`
+        if isinstance(self.frame, TangentProjection):
+            # The rule needs heights, too, and `set_heights` sets it.
+            return
         data = self._codes_of(rows)
         if is_rooted:
             multiples = self._multiples(rows, data)
-            bounds = bounds_of_lengths(multiples.min(), multiples.max())
-            self.rule = rule_of_multiples(*bounds)
+            low, high = bounds_of_lengths(multiples.min(), multiples.max())
+            self.rule = rule_of_multiples(low, high)
         else:
             self.rule = self.frame.rule(self.factors, data)
 
@@ -286,12 +304,16 @@ class Model:
         """Set the rule of codes of tangents, and the bits of heights, by some features."""
         rows, heights = self.frame.split(X)
         factors = self._projections(rows, self._codes_of(rows)) * tangent_lengths(heights)
-        self.rule = rule_of_multiples(*bounds_of_lengths(factors.min(), factors.max()))
-        ratios = heights / factors
-        low, high = np.quantile(ratios, _QUANTILES_OF_HEIGHTS)
-        more = _SHARE_BEYOND_HEIGHTS * (high - low)
-        ends = float(low - more), float(high + more)
-        self.heights = HeightBits(self.frame.axis, *ends, self.word_size)
+        low, high = bounds_of_lengths(factors.min(), factors.max())
+        self.rule = rule_of_multiples(low, high)
+        low_height, high_height = np.quantile(heights / factors, _QUANTILES_OF_HEIGHTS)
+        margin = _SHARE_BEYOND_HEIGHTS * (high_height - low_height)
+        self.heights = HeightBits(
+            axis=self.frame.axis,
+            low=float(low_height - margin),
+            high=float(high_height + margin),
+            word_size=self.word_size,
+        )
 
     def judge(self, rows):
         """Whether factors are to tell how near codes point to rows, and their mean cosine.
@@ -299,21 +321,30 @@ class Model:
         Rows that no sum of vectors points to have scores that are too high. A root of the
         cosine makes up for that under "cosine", if it finds more neighbors among the rows.
         """
-        data, start = self._codes_of(rows), self.frame.start
-        plain, sums = self.factors.of(data), self._sums(data)
+        data = self._codes_of(rows)
+        sums = self._sums(data)
         cosine = float(np.mean(_cosines(rows, sums)))
-        has_terms = isinstance(self.frame, TangentFrame) or self.frame.lengths is not None
-        if has_terms or len(rows) <= 2 * _N_NEIGHBORS:
+        has_heights = isinstance(self.frame, TangentProjection)
+        has_lengths = self.frame.lengths is not None
+        if has_heights or has_lengths or len(rows) <= 2 * _N_NEIGHBORS:
             return False, cosine
-        along = rows @ start
-        to_sphere = np.sqrt(np.maximum(along**2 + 1 - start @ start, 0)) - along
-        points = (start + rows * to_sphere[:, None]).astype(np.float32)
-        scores, nearest = points @ sums.T, _are_nearest(points @ points.T)
-        plainly, rooted = (
-            (nearest & _are_nearest(scores * multiples)).sum()
-            for multiples in (plain, self._multiples(rows, data))
-        )
-        return rooted > plainly + _LEAST_GAIN * nearest.sum(), cosine
+        points = self._points_of_sphere(rows)
+        is_true_neighbor = _are_nearest(points @ points.T)
+        scores = points @ sums.T
+
+        plain_scores = scores * self.factors.of(data)
+        n_found = (is_true_neighbor & _are_nearest(plain_scores)).sum()
+        rooted_scores = scores * self._multiples(rows, data)
+        n_found_by_roots = (is_true_neighbor & _are_nearest(rooted_scores)).sum()
+        least_n_found = n_found + _LEAST_GAIN * is_true_neighbor.sum()
+        return n_found_by_roots > least_n_found, cosine
+
+    def _points_of_sphere(self, directions):
+        """Points of the unit sphere to which directions from the start lead, float32."""
+        start = self.frame.start
+        along = directions @ start
+        distances = np.sqrt(np.maximum(along**2 + 1 - start @ start, 0)) - along
+        return (start + directions * distances[:, None]).astype(np.float32)
 
     def _codes_of(self, rows):
         """Packed codes of directions."""
@@ -364,7 +395,8 @@ class Model:
         to a row then, and their lengths are far apart. The logarithms of factors stand at
         equal steps, so that half of the mean squared error is the square of a step over 24.
         """
-        if self.rule is None:  # of tangents, whose heights are not yet set
+        # Tangents have no rule before their heights are set.
+        if self.rule is None:
             return 0.0
         return ((self.rule.high - self.rule.low) / 255) ** 2 / 24
 
@@ -406,19 +438,21 @@ class Model:
             return vectors
         values = np.arange(256, dtype=np.uint8)[:, None]
         signs = np.unpackbits(values, axis=1, bitorder="little") * np.float32(2) - 1
-        of_words = np.einsum("wvf,vb->wbf", vectors, signs / 256, optimize=True)
-        return of_words.reshape(self.n_bits, -1).astype(np.float32)
+        # From words, values and features to words, bits and features
+        bit_vectors = np.einsum("wvf,vb->wbf", vectors, signs / 256, optimize=True)
+        return bit_vectors.reshape(self.n_bits, -1).astype(np.float32)
 
     def decode(self, packed):
         """Features that packed codes stand for, shape (n_samples, n_features)."""
-        if isinstance(self.frame, TangentFrame):
+        if isinstance(self.frame, TangentProjection):
             decoded = _sums_of(packed.data, self.vectors_of_code(), np.float32)
             return decoded / np.maximum(_norms(decoded), _TINY)[:, None]
         multiples = self.factors.of(packed.data)
         if packed.lengths is not None and self.frame.lengths is not None:
-            is_whole = self.rule.factors is None  # the byte tells factor and length
-            of_bytes = self.rule.length_table[packed.lengths, 0].astype(np.float64)
-            multiples = of_bytes if is_whole else multiples * of_bytes
+            lengths = self.rule.length_table[packed.lengths, 0].astype(np.float64)
+            # Without a rule for factors a byte tells the factor times the length.
+            has_factors_in_bytes = self.rule.factors is None
+            multiples = lengths if has_factors_in_bytes else multiples * lengths
         multiples *= self.frame.unit
         return self._sums(packed.data) * multiples[:, None] + self.frame.mean
 
@@ -426,7 +460,7 @@ class Model:
         """Bits of features, and the bytes that belong to them, or None."""
         rows, lengths = self.frame.split(X)
         bits = self.bits_of(rows)
-        if isinstance(self.frame, TangentFrame):
+        if isinstance(self.frame, TangentProjection):
             return self._quantize_tangents(rows, lengths, bits)
         if self.rule.factors is None:
             data = np.packbits(bits, axis=1, bitorder="little")
@@ -480,7 +514,8 @@ class Model:
             widths = np.diff(firsts, append=self.n_direction_bits)
             squares = np.maximum(np.einsum("ij,ij->i", halves, halves), _TINY)
             bits = np.empty((len(rows), self.n_direction_bits), dtype=np.uint8)
-            # Inner products with half of a step, over what a step has
+            # An inner product with half of a step is divided by that of a step with half
+            # of a step.
             round_axes(_products(rows, halves), 2 * squares, widths, bits)
             return bits
         if self.word_size == 1:
@@ -490,25 +525,33 @@ class Model:
             gram = self.factors.gram
             improve_signs(rows, self.vectors, gram, signs, _ROUNDS, _SWEEPS[1])
             return signs > 0
-        if "_table" not in vars(self):  # is as large as it takes long to make
+        # The table is large and takes long to make: it is made once, and not pickled.
+        if "_table" not in vars(self):
             self._table = Table(self.vectors)
         return np.unpackbits(self._table.words_of(rows), axis=1, bitorder="little")
 
 
 class Table:
-    """Inner products of all entries of codebooks, by which the words of rows are found."""
+    """Inner products of all codewords with each other, by which words of rows are found.
+
+    Parameters
+    ----------
+    codebooks : ndarray of shape (n_words, 256, n_features), dtype float32
+        Codewords of each word.
+    """
 
     def __init__(self, codebooks):
         _, n_values, n_features = codebooks.shape
         self._entries = codebooks.reshape(-1, n_features)
-        # Entries that are mapped from a file would make a table that cannot be cut.
+        # A table of entries that are mapped from a file could not be cut.
         entries = np.asarray(self._entries)
         table = np.empty((len(entries), len(entries)), entries.dtype)
         np.matmul(entries, entries.T, out=table)
         self._squares = np.diag(table).copy()
-        for first in range(0, len(table), n_values):  # a row has one of these
-            own = slice(first, first + n_values)
-            table[own, own] = 0
+        # A row has one codeword of a codebook: codewords of the same codebook never meet.
+        for first in range(0, len(table), n_values):
+            codebook_entries = slice(first, first + n_values)
+            table[codebook_entries, codebook_entries] = 0
         largest = max(table.max(), -table.min())
         self._unit = np.float32(max(largest, _TINY) / 32_767)
         table /= self._unit
@@ -558,8 +601,9 @@ def improve_signs(rows, vectors, gram, signs, n_rounds, n_sweeps):
     """Improve signs in place; return how many have changed."""
     from .._loops._words import search_bits
 
-    products, inner = _products(rows, vectors), _products(signs, gram)
-    return search_bits(products, gram, inner, signs, n_rounds, n_sweeps)
+    products = _products(rows, vectors)
+    products_of_sums = _products(signs, gram)
+    return search_bits(products, gram, products_of_sums, signs, n_rounds, n_sweeps)
 
 
 def _products(rows, vectors, dtype=np.float64):
@@ -568,7 +612,8 @@ def _products(rows, vectors, dtype=np.float64):
     In float32 they would: BLAS adds in another order where it has other rows, and a word
     that is hardly better than another would depend on them, too.
     """
-    rows, vectors = rows.astype(dtype, copy=False), vectors.astype(dtype, copy=False)
+    rows = rows.astype(dtype, copy=False)
+    vectors = vectors.astype(dtype, copy=False)
     return (rows @ vectors.T).astype(np.float32, copy=False)
 
 
@@ -622,10 +667,12 @@ def scaled(X, metric):
     X = X.toarray() if sp.issparse(X) else np.asarray(X)
     if metric != "cosine":
         return X
-    X = np.array(X, dtype=np.float64)  # cosines of rows far from the origin are near 1
+    # In float32 cosines of rows far from the origin, which are near 1, would be alike.
+    X = np.array(X, dtype=np.float64)
     norms = _norms(X)
     is_extreme = ~((norms > _LEAST_NORM) & (norms < 1 / _LEAST_NORM))
-    if is_extreme.any():  # so that no square is 0 or infinite
+    # Extreme rows are divided by their largest value first: no square is 0 or infinite.
+    if is_extreme.any():
         largest = np.abs(X[is_extreme]).max(axis=1, keepdims=True)
         X[is_extreme] /= np.where(largest > 0, largest, 1)
         norms[is_extreme] = _norms(X[is_extreme])
@@ -634,7 +681,8 @@ def scaled(X, metric):
 
 
 def _norms(X):
-    return np.sqrt(np.einsum("ij,ij->i", X, X))  # makes no array of squares
+    # A sum of squares by einsum makes no array of squares.
+    return np.sqrt(np.einsum("ij,ij->i", X, X))
 
 
 def _are_nearest(scores, n_neighbors=_N_NEIGHBORS):
@@ -642,3 +690,9 @@ def _are_nearest(scores, n_neighbors=_N_NEIGHBORS):
     np.fill_diagonal(scores, -np.inf)
     place = scores.shape[1] - n_neighbors
     return scores >= np.partition(scores, place, axis=1)[:, [place]]
+
+
+# Hashers that were pickled before these classes were renamed ask for the old names.
+Frame = Centering
+TangentFrame = TangentProjection
+Model = AdditiveModel

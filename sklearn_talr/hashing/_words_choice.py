@@ -28,7 +28,8 @@ _SHARE_OF_NEIGHBORS = 0.01  # of rows held out, which axes must find as many of 
 _CLEAR_LEAD = 0.9
 _CLEAR_LEAD_IN_SHORT_CODES = 0.6
 _MOST_BITS_OF_SHORT_CODES = 128
-# That from which on axes are not fitted to all rows: they find fewer neighbors than bits.
+# Axes with more than this error, over that of single bits, are not fitted to all rows:
+# they find fewer neighbors than bits.
 _CLEAR_LAG = 1.05
 # Decoding errors of codebooks, over the least of the others, up to which they are preferred
 _ERROR_OF_OTHERS = {"cosine": 1.0, "inner_product": 0.95, "euclidean": 0.95}
@@ -42,7 +43,7 @@ def methods_to_fit(frame, rows, settings, rng, *, are_items):
 
     Parameters
     ----------
-    frame : Frame or TangentFrame
+    frame : Centering or TangentProjection
         How features became the rows.
 
     rows : ndarray of shape (n_rows, n_features), dtype float32
@@ -69,15 +70,18 @@ def methods_to_fit(frame, rows, settings, rng, *, are_items):
     if len(rows) < _LEAST_ROWS_OF_TRIALS:
         return methods
     axes, bits, held_out = _trials(frame, rows, settings, rng)
+    # Axes have 8 bits each at most; if all have them, the last bit stands for nothing.
     if not axes.vectors[-1].any():
-        return ["axes"]  # they have 8 bits each, and the last bit stands for nothing
+        return ["axes"]
     # Of GIST axes leave less than bits and find fewer neighbors: these differ along axes
     # that have no bits.
     n_neighbors = max(1, int(_SHARE_OF_NEIGHBORS * len(held_out)))
-    recalls = [model.recall_of_directions(held_out, n_neighbors) for model in (axes, bits)]
-    if recalls[0] < recalls[1]:
+    axes_recall = axes.recall_of_directions(held_out, n_neighbors)
+    bits_recall = bits.recall_of_directions(held_out, n_neighbors)
+    if axes_recall < bits_recall:
         return methods
-    axes_error, bits_error = axes.error_of(held_out), bits.error_of(held_out)
+    axes_error = axes.error_of(held_out)
+    bits_error = bits.error_of(held_out)
     lead = _CLEAR_LEAD
     if can_have_codebooks:
         if n_bits <= _MOST_BITS_OF_SHORT_CODES:
@@ -118,7 +122,7 @@ def fit_best(methods, frame, rows, settings, rng, progress, *, are_items=False):
 
     Returns
     -------
-    model : Model
+    model : AdditiveModel
     """
     models = []
     for method in methods:

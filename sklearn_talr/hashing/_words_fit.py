@@ -8,7 +8,7 @@ anew, as in additive quantization (Babenko and Lempitsky, CVPR 2014; Martinez et
 """
 
 from copy import deepcopy
-from functools import cache, partial
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -20,10 +20,10 @@ from ._linear import itq_projection, nearest_orthogonal
 from ._words import (
     N_HEIGHT_BITS,
     WORD_SIZES,
-    Frame,
-    Model,
+    AdditiveModel,
+    Centering,
     Table,
-    TangentFrame,
+    TangentProjection,
     cosines_of,
     improve_signs,
     in_threads,
@@ -32,24 +32,40 @@ from ._words import (
 
 _ROWS_TO_START_FROM = 10_000
 _LLOYD_STEPS = 3
-# Principal axes along which clusters are found first, and then, with as many steps for each
+# Clusters are found along the first 8 principal axes, then along 32, with this many steps
+# each.
 _NUMBERS_OF_AXES = 8, 32
 _LLOYD_STEPS_ALONG_AXES = 4
-WORD_ITERATIONS = 3  # at most
-_SWEEPS, _ROUNDS = 2, 2  # while vectors change
-_ROWS_FOR_BOUNDS = 4_096  # whose factors tell within which bounds all are kept
-_FEW_ROWS = 256  # of these, after an interrupt
+# Codebooks take at most this many alternations.
+WORD_ITERATIONS = 3
+# Sweeps and rounds of the search for words while the vectors still change
+_SWEEPS = 2
+_ROUNDS = 2
+# The factors of so many rows set the bounds of all factors; of few rows after an interrupt.
+_ROWS_FOR_BOUNDS = 4_096
+_FEW_ROWS = 256
+# Penalties of codebooks that rows held out choose from, and that of single bits
 _ALPHAS = 0.02, 0.1, 0.4
 _ALPHA_OF_BITS = 0.05
-_LEAST_ROWS, _MOST_HELD_OUT, _SHARE_HELD_OUT = 1_000, 2_000, 0.1
-_WORDS_TO_TRY, _HELD_FOR_ALPHA = 8, 500  # by which alpha is chosen
-_PENALTY_OF_ENTRIES = 10  # in multiples of `alpha`
+# No rows are held out of fewer than 1 000; otherwise a tenth of them, and 2 000 at most.
+_LEAST_ROWS = 1_000
+_MOST_HELD_OUT = 2_000
+_SHARE_HELD_OUT = 0.1
+# The penalty of codebooks is chosen with the first words only, and by few rows held out.
+_WORDS_TO_TRY = 8
+_HELD_FOR_ALPHA = 500
+# The penalty on the entries of codebooks, in multiples of `alpha`
+_PENALTY_OF_ENTRIES = 10
 # Uniform quantizers of a standard normal variable by their bits, from 0 (Max, 1960): least
 # mean squared errors, and the steps that have these.
 _ERRORS = [1, 0.36338, 0.11885, 0.03744, 0.01154, 0.003495, 0.001041, 3.035e-4, 8.71e-5]
 _STEPS = np.float32([0, 1.5958, 0.9957, 0.586, 0.3352, 0.1881, 0.1041, 0.0569, 0.0308])
-_LEAST_VARIANCE = 1e-6  # of an axis, over that of the first
-_ROTATIONS, _MOST_ROOTED = 10, 256
+# An axis with less of the variance along the first axis than this gets no bits.
+_LEAST_VARIANCE = 1e-6
+# Alternations of levels and rotations of axes that have equally many bits
+_ROTATIONS = 10
+# Bits of axes up to which factors may have roots of cosines, which slow encoding down
+_MOST_ROOTED = 256
 # Shorter means than this are no reason to try tangents: centered features have one of 0 to
 # 0.1, raw GIST of .86, rectified networks of .57.
 _LEAST_MEAN = 0.2
@@ -57,7 +73,8 @@ _ROWS_TO_CHOOSE_FRAME = 5_000
 ITERATIONS_OF_TRIALS = 3
 # With fewer rows the recall of those held out, half of them, decides by chance.
 _LEAST_ROWS_FOR_TANGENTS = 1_800
-_LEAST_BITS_FOR_TANGENTS = 24  # of shorter codes a third or more would tell heights
+# Heights would take a third of shorter codes, or more.
+_LEAST_BITS_FOR_TANGENTS = 24
 # Neighbors looked for, 10 among 2 000 rows held out: heights find those that are not very
 # near, so that more neighbors would flatter tangents.
 _SHARE_OF_NEIGHBORS = 0.005
@@ -88,8 +105,14 @@ class Moments(NamedTuple):
     @classmethod
     def of(cls, signs, rows, before=None):
         """The moments of rows, besides those of rows before."""
-        own = cls(signs.T @ signs, signs.T @ rows, len(signs))
-        return own if before is None else cls(*(a + b for a, b in zip(own, before)))
+        moments = cls(signs.T @ signs, signs.T @ rows, len(signs))
+        if before is None:
+            return moments
+        return cls(
+            of_signs=moments.of_signs + before.of_signs,
+            with_rows=moments.with_rows + before.with_rows,
+            n_rows=moments.n_rows + before.n_rows,
+        )
 
     def vectors(self, alpha):
         """Vectors of least squared error plus `alpha` per row times their own square."""
@@ -133,7 +156,7 @@ def fit_codes(method, frame, rows, settings, rng, progress):
     method : {"axes", "bits", "codebooks"}
         What finds the vectors of words.
 
-    frame : Frame or TangentFrame
+    frame : Centering or TangentProjection
         How features became the rows.
 
     rows : ndarray of shape (n_rows, n_features), dtype float32
@@ -150,7 +173,7 @@ def fit_codes(method, frame, rows, settings, rng, progress):
 
     Returns
     -------
-    model : Model
+    model : AdditiveModel
     """
     rng = deepcopy(rng)
     n_bits = settings.n_bits - _n_height_bits(frame, method)
@@ -189,14 +212,14 @@ def choose_frame(X, metric, n_bits):
 
     Returns
     -------
-    frame : Frame or TangentFrame
+    frame : Centering or TangentProjection
     """
-    frame = Frame.of(X, metric)
+    frame = Centering.of(X, metric)
     is_large = X.shape[0] >= _LEAST_ROWS_FOR_TANGENTS and n_bits >= _LEAST_BITS_FOR_TANGENTS
     has_mean = np.linalg.norm(frame.mean) >= _LEAST_MEAN
     if metric != "cosine" or not is_large or not has_mean:
         return frame
-    tangent_frame = TangentFrame.of(X)
+    tangent_frame = TangentProjection.of(X)
     some_rows = scaled(X[:_ROWS_TO_CHOOSE_FRAME], "cosine")
     n_held = min(_MOST_HELD_OUT, len(some_rows) // 2)
     held_out, fitted_rows = some_rows[:n_held], some_rows[n_held:]
@@ -213,7 +236,7 @@ def choose_frame(X, metric, n_bits):
             np.random.RandomState(0),
             Progress(),
         )
-        if isinstance(candidate, TangentFrame):
+        if isinstance(candidate, TangentProjection):
             model.set_heights(fitted_rows)
         recalls.append(model.recall(held_out, n_neighbors))
     directions_recall, tangents_recall = recalls
@@ -224,7 +247,7 @@ def choose_frame(X, metric, n_bits):
 
 def _n_height_bits(frame, method):
     """Bits of a code that tell heights: none unless the frame has tangents."""
-    return N_HEIGHT_BITS[WORD_SIZES[method]] if isinstance(frame, TangentFrame) else 0
+    return N_HEIGHT_BITS[WORD_SIZES[method]] if isinstance(frame, TangentProjection) else 0
 
 
 def _fit_bits(frame, rows, n_bits, settings, rng, progress):
@@ -237,47 +260,82 @@ def _fit_bits(frame, rows, n_bits, settings, rng, progress):
 def _fit_axes(frame, rows, n_bits, rng, progress):
     """The model of principal axes, along which rows in random order are rounded."""
     progress.begin()
-    n_features, n_held = rows.shape[1], _n_held_out(rows)
+    n_held = _n_held_out(rows)
     fitted = rows[n_held:]
-    moments = fitted.T @ fitted / np.float64(len(fitted))
-    last = max(0, n_features - n_bits), n_features - 1
-    variances, axes = scipy.linalg.eigh(moments, subset_by_index=last)
-    # Each bit goes to the axis where it saves most of the squared error.
-    variances = variances[variances > _LEAST_VARIANCE * variances[-1]][::-1]
-    saved = np.outer(variances, -np.diff(_ERRORS))
-    best = np.argsort(-saved, axis=None, kind="stable")[:n_bits]
-    widths = np.bincount(best // saved.shape[1])
-    axes = axes[:, ::-1][:, : len(widths)].astype(np.float32)
-    # Axes of equally many bits are rotated so that rounding loses less, as in ITQ.
-    along = fitted[:_ROWS_TO_START_FROM] @ axes
-    for width in np.unique(widths).tolist():
-        own = widths == width
-        projected, n_axes = along[:, own], np.count_nonzero(own)
-        step = _STEPS[width] * np.sqrt(np.mean(projected**2))
-        rotation = nearest_orthogonal(rng.standard_normal((n_axes, n_axes)))
-        for _ in range(_ROTATIONS):
-            rotated = projected @ rotation.astype(np.float32)
-            half = 2 ** (width - 1)
-            levels = np.clip(np.floor(rotated / step), -half, half - 1) + 0.5
-            rotation = nearest_orthogonal(projected.T @ levels)
-        axes[:, own] = axes[:, own] @ rotation
+    axes, widths = _axes_and_widths(fitted, n_bits)
+    _rotate_axes(axes, widths, fitted[:_ROWS_TO_START_FROM], rng)
     steps = _STEPS[widths] * np.sqrt(np.mean((fitted @ axes) ** 2, axis=0))
-    # Bits that are left over stand for nothing.
-    vectors = np.zeros((n_bits, n_features), dtype=np.float32)
-    firsts = np.cumsum(widths) - widths
-    places = np.arange(len(best)) - np.repeat(firsts, widths)
-    vectors[: len(best)] = np.repeat(axes * steps, widths, axis=1).T
-    vectors[: len(best)] *= 2.0 ** (places - 1)[:, None]
-    firsts = np.append(firsts, np.arange(len(best), n_bits))
-    model = Model.of_bits(frame, vectors, firsts=firsts)
+    vectors, firsts = _vectors_of_axes(axes * steps, widths, n_bits)
+    model = AdditiveModel.of_bits(frame, vectors, firsts=firsts)
     is_rooted = False
     if n_held:
         is_rooted, model.cosine = model.judge(rows[:n_held])
-        # Encoding takes a product more then
+        # Roots of cosines cost encoding one more product of matrices.
         is_rooted = is_rooted and n_bits <= _MOST_ROOTED
     model.set_rule(rows[:_ROWS_FOR_BOUNDS], is_rooted)
     progress.end()
     return model
+
+
+def _axes_and_widths(rows, n_bits):
+    """Principal axes of rows, and their numbers of bits.
+
+    Each bit goes to the axis where it saves most of the squared error.
+
+    Returns
+    -------
+    axes : ndarray of shape (n_features, n_axes), dtype float32
+        Axes as columns, those with most variance first.
+
+    widths : ndarray of shape (n_axes,), dtype int
+        Number of bits of each axis, 1 to 8. Their sum is below `n_bits` if all axes have 8.
+    """
+    n_features = rows.shape[1]
+    moments = rows.T @ rows / np.float64(len(rows))
+    leading = max(0, n_features - n_bits), n_features - 1
+    variances, axes = scipy.linalg.eigh(moments, subset_by_index=leading)
+    variances = variances[variances > _LEAST_VARIANCE * variances[-1]][::-1]
+    saved_errors = np.outer(variances, -np.diff(_ERRORS))
+    best = np.argsort(-saved_errors, axis=None, kind="stable")[:n_bits]
+    widths = np.bincount(best // saved_errors.shape[1])
+    return axes[:, ::-1][:, : len(widths)].astype(np.float32), widths
+
+
+def _rotate_axes(axes, widths, rows, rng):
+    """Rotate axes of equally many bits in place, so that rounding loses less (ITQ)."""
+    projected = rows @ axes
+    for width in np.unique(widths).tolist():
+        has_width = widths == width
+        rotation = _rotation_for_rounding(projected[:, has_width], width, rng)
+        axes[:, has_width] = axes[:, has_width] @ rotation
+
+
+def _rotation_for_rounding(projected, width, rng):
+    """The rotation after which rounding to some bits loses little, (n_axes, n_axes)."""
+    n_axes = projected.shape[1]
+    step = _STEPS[width] * np.sqrt(np.mean(projected**2))
+    half = 2 ** (width - 1)
+    rotation = nearest_orthogonal(rng.standard_normal((n_axes, n_axes)))
+    for _ in range(_ROTATIONS):
+        rotated = projected @ rotation.astype(np.float32)
+        levels = np.clip(np.floor(rotated / step), -half, half - 1) + 0.5
+        rotation = nearest_orthogonal(projected.T @ levels)
+    return rotation
+
+
+def _vectors_of_axes(scaled_axes, widths, n_bits):
+    """Vectors of the bits of axes, and the places of the first bits.
+
+    The first bit of an axis stands for half of a step, and each one after it for twice as
+    much. Bits that are left over have a vector of zeros, and each counts as an axis.
+    """
+    n_used_bits = widths.sum()
+    firsts = np.cumsum(widths) - widths
+    places = np.arange(n_used_bits) - np.repeat(firsts, widths)
+    vectors = np.zeros((n_bits, len(scaled_axes)), dtype=np.float32)
+    vectors[:n_used_bits] = np.repeat(scaled_axes, widths, axis=1).T
+    vectors[:n_used_bits] *= 2.0 ** (places - 1)[:, None]
+    return vectors, np.append(firsts, np.arange(n_used_bits, n_bits))
 
 
 def improve_bits(frame, rows, signs, before, settings, progress):
@@ -285,53 +343,94 @@ def improve_bits(frame, rows, signs, before, settings, progress):
 
     `before` are moments of earlier rows, or None.
     """
-
-    def solve(part):
-        moments = Moments.of(signs[part], rows[part], before)
-        return Model.of_bits(frame, moments.vectors(settings.alpha), moments)
-
-    def improve():
-        vectors = Moments.of(signs, rows, before).vectors(settings.alpha)
-        gram = vectors @ vectors.T
-
-        def of_part(part):
-            return improve_signs(rows[part], vectors, gram, signs[part], 0, _SWEEPS)
-
-        return sum(in_threads(of_part, rows, settings.n_jobs)) / signs.size
-
-    # The best vectors of any signs: an interrupt may come while some are being improved.
-    return _alternate(rows, solve, improve, settings.max_iter, progress)
+    alternation = _AlternationOfBits(frame, rows, signs, before, settings)
+    return _alternate(alternation, settings.max_iter, progress)
 
 
-def _alternate(rows, solve, improve, max_iter, progress):
-    """The model after some alternations, of which progress is told.
+class _AlternationOfBits:
+    """Vectors of single bits and the signs of rows, each improved in turn.
 
-    `improve` returns the share of the code that it has changed, and `solve` is that of
-    `_finished`. An interrupt keeps what there is, also before the first is done.
+    Parameters
+    ----------
+    frame : Centering or TangentProjection
+        How features became the rows.
+
+    rows : ndarray of shape (n_rows, n_features), dtype float32
+        Rows of unit length in random order.
+
+    signs : ndarray of shape (n_rows, n_bits), dtype float32
+        The bits of the rows, as -1 and 1, which are improved in place.
+
+    moments_before : Moments or None
+        Moments of earlier rows.
+
+    settings : CodeSettings
+        What the fit is to make.
     """
-    progress.state = model = partial(_finished, rows, solve)
-    progress.n_least, progress.kept = 0, "the vectors found by then"
+
+    def __init__(self, frame, rows, signs, moments_before, settings):
+        self.frame = frame
+        self.rows = rows
+        self.signs = signs
+        self.moments_before = moments_before
+        self.settings = settings
+
+    def solve(self, part):
+        """The model whose vectors fit the signs of a slice of the rows best."""
+        moments = Moments.of(self.signs[part], self.rows[part], self.moments_before)
+        vectors = moments.vectors(self.settings.alpha)
+        return AdditiveModel.of_bits(self.frame, vectors, moments)
+
+    def improve(self):
+        """Improve the signs for the best vectors; return the share that has changed."""
+        moments = Moments.of(self.signs, self.rows, self.moments_before)
+        vectors = moments.vectors(self.settings.alpha)
+        improve_part = partial(self._improve_part, vectors, vectors @ vectors.T)
+        n_changed = sum(in_threads(improve_part, self.rows, self.settings.n_jobs))
+        return n_changed / self.signs.size
+
+    def _improve_part(self, vectors, gram, part):
+        """Improve the signs of a slice of the rows; return how many have changed."""
+        signs = self.signs[part]
+        return improve_signs(self.rows[part], vectors, gram, signs, 0, _SWEEPS)
+
+
+def _alternate(alternation, max_iter, progress):
+    """The model after some alternations; `progress` prints what each has changed.
+
+    An interrupt keeps the model so far, also before the first alternation is done: its
+    vectors are solved for whatever words the rows have then, of which some may be new.
+    """
+    # Callbacks and interrupts ask for the model, which takes a solution of its own.
+    progress.state = partial(_finished, alternation)
+    progress.n_least = 0
+    progress.kept = "the vectors found by then"
     is_whole = False
     with progress:
         for _ in progress.over(range(max_iter)):
-            share = improve()
-            progress.told = f"{share:.2%} of the code changed"
-            if not share:
+            share_changed = alternation.improve()
+            progress.told = f"{share_changed:.2%} of the code changed"
+            if not share_changed:
                 break
         is_whole = True
-    return model(is_whole)
+    return _finished(alternation, is_whole)
 
 
-def _finished(rows, solve, is_whole=True):
-    """The model of all rows, judged by rows that another one is solved without.
+def _finished(alternation, is_whole=True):
+    """The model of all rows, judged by rows that another model is solved without.
 
-    `solve` takes a slice of the rows, and returns the model of their codes. After an
-    interrupt, when the fit is not whole, nothing is judged, and bounds are of few rows.
+    After an interrupt, when the fit is not whole, nothing is judged, and the bounds of
+    factors are set by few rows.
     """
-    model, n_held, is_rooted = solve(slice(None)), _n_held_out(rows), False
+    rows = alternation.rows
+    model = alternation.solve(slice(None))
+    n_held = _n_held_out(rows)
+    is_rooted = False
     if n_held and is_whole:
-        is_rooted, model.cosine = solve(slice(n_held, None)).judge(rows[:n_held])
-    model.set_rule(rows[: _ROWS_FOR_BOUNDS if is_whole else _FEW_ROWS], is_rooted)
+        judged_model = alternation.solve(slice(n_held, None))
+        is_rooted, model.cosine = judged_model.judge(rows[:n_held])
+    n_rows_for_bounds = _ROWS_FOR_BOUNDS if is_whole else _FEW_ROWS
+    model.set_rule(rows[:n_rows_for_bounds], is_rooted)
     return model
 
 
@@ -345,36 +444,73 @@ def _n_held_out(rows):
 
 def _fit_codebooks(frame, rows, n_bits, settings, rng, progress):
     """The model of words of eight bits for rows in random order."""
-    n_words = n_bits // 8
-    n_jobs = settings.n_jobs
-    is_of_tangents = isinstance(frame, TangentFrame)
+    is_of_tangents = isinstance(frame, TangentProjection)
     some_rows = rows[:_ROWS_TO_START_FROM]
-    codebooks = _residual_codebooks(some_rows, n_words, is_of_tangents, rng)
-    words = np.zeros((len(rows), n_words), dtype=np.uint8)
-    _improve_words(rows, words, codebooks, n_jobs, n_rounds=0, anew=True)
-
-    @cache
-    def penalty():
-        if settings.alpha == "auto":
-            return _best_alpha(rows, words[:, :_WORDS_TO_TRY])
-        return settings.alpha
-
-    def solve(part):
-        is_all = part == slice(None)
-        return Model.of_words(frame, codebooks if is_all else best(part))
-
-    def best(part):
-        return _best_codebooks(rows[part], words[part], penalty())
-
-    def improve():
-        if progress.n_done == 0:
-            codebooks[:] = best(slice(None))
-        share = _improve_words(rows, words, codebooks, n_jobs) / words.size
-        codebooks[:] = best(slice(None))
-        return share
-
+    codebooks = _residual_codebooks(some_rows, n_bits // 8, is_of_tangents, rng)
+    alternation = _AlternationOfCodebooks(frame, rows, codebooks, settings)
     n_tasks = n_tasks_of("codebooks", settings.max_iter)
-    return _alternate(rows, solve, improve, n_tasks, progress)
+    return _alternate(alternation, n_tasks, progress)
+
+
+class _AlternationOfCodebooks:
+    """Codebooks and the words of rows, each improved in turn.
+
+    Parameters
+    ----------
+    frame : Centering or TangentProjection
+        How features became the rows.
+
+    rows : ndarray of shape (n_rows, n_features), dtype float32
+        Rows of unit length in random order.
+
+    codebooks : ndarray of shape (n_words, 256, n_features), dtype float32
+        Codebooks to start from, which are improved in place.
+
+    settings : CodeSettings
+        What the fit is to make.
+
+    Attributes
+    ----------
+    words : ndarray of shape (n_rows, n_words), dtype uint8
+        The words of the rows: numbers of the codewords whose sum is near a row.
+    """
+
+    def __init__(self, frame, rows, codebooks, settings):
+        self.frame = frame
+        self.rows = rows
+        self.codebooks = codebooks
+        self.settings = settings
+        self.words = np.zeros((len(rows), len(codebooks)), dtype=np.uint8)
+        self._is_first = True
+        _improve_words(rows, self.words, codebooks, settings.n_jobs, n_rounds=0, anew=True)
+
+    @cached_property
+    def alpha(self):
+        """Strength of the penalty, which the first words that are solved for decide."""
+        if self.settings.alpha == "auto":
+            return _best_alpha(self.rows, self.words[:, :_WORDS_TO_TRY])
+        return self.settings.alpha
+
+    def solve(self, part):
+        """The model of a slice of the rows: with the codebooks so far if it is all rows."""
+        codebooks = self.codebooks
+        if part != slice(None):
+            codebooks = _best_codebooks(self.rows[part], self.words[part], self.alpha)
+        return AdditiveModel.of_words(self.frame, codebooks)
+
+    def improve(self):
+        """Improve words, then codebooks; return the share of words that has changed."""
+        if self._is_first:
+            self._solve_codebooks()
+            self._is_first = False
+        n_jobs = self.settings.n_jobs
+        n_changed = _improve_words(self.rows, self.words, self.codebooks, n_jobs)
+        self._solve_codebooks()
+        return n_changed / self.words.size
+
+    def _solve_codebooks(self):
+        """Put the best codebooks for the words of all rows in place."""
+        self.codebooks[:] = _best_codebooks(self.rows, self.words, self.alpha)
 
 
 def _improve_words(rows, words, codebooks, n_jobs, n_rounds=_ROUNDS, *, anew=False):
@@ -449,6 +585,7 @@ def _means_of(nearest, rows, means):
 
 
 def _nearest(rows, entries):
+    """Number of the entry that is nearest to each row, shape (n_rows,), uint8."""
     scores = rows @ entries.T - np.einsum("ij,ij->i", entries, entries) / 2
     return scores.argmax(axis=1).astype(np.uint8)
 
@@ -456,9 +593,12 @@ def _nearest(rows, entries):
 def _sums(words, rows):
     """Sums of the rows that have each entry, shape (n_entries, n_features), float32."""
     n_rows, n_words = words.shape
-    entries, ends = words + 256 * np.arange(n_words), n_words * np.arange(n_rows + 1)
-    members = np.ones(words.size, dtype=np.float32), entries.ravel(), ends
-    return sp.csr_array(members, shape=(n_rows, 256 * n_words)).T @ rows
+    entries = words + 256 * np.arange(n_words)
+    row_ends = n_words * np.arange(n_rows + 1)
+    ones = np.ones(words.size, dtype=np.float32)
+    shape = (n_rows, 256 * n_words)
+    has_entry = sp.csr_array((ones, entries.ravel(), row_ends), shape=shape)
+    return has_entry.T @ rows
 
 
 def _best_codebooks(rows, words, alpha):
@@ -476,8 +616,8 @@ def _best_codebooks(rows, words, alpha):
     penalty = np.full((256, 256), (100 - _PENALTY_OF_ENTRIES * alpha) / 256**2)
     penalty[np.diag_indices(256)] += _PENALTY_OF_ENTRIES * alpha / 256
     for first in range(0, len(counts), 256):
-        own = slice(first, first + 256)
-        counts[own, own] += len(rows) * penalty
+        codebook = slice(first, first + 256)
+        counts[codebook, codebook] += len(rows) * penalty
     # A check of finite values would make a mask of a quarter of the size of the counts.
     factor = scipy.linalg.cho_factor(
         counts.T, lower=True, overwrite_a=True, check_finite=False
@@ -497,9 +637,10 @@ def _best_alpha(rows, words):
     fitted = slice(n_held, None)
     held_out = slice(min(n_held, _HELD_FOR_ALPHA))
 
-    def cosine(alpha):
+    mean_cosines = []
+    for alpha in _ALPHAS:
         codebooks = _best_codebooks(rows[fitted], words[fitted], alpha)
-        found = Table(codebooks).words_of(rows[held_out])
-        return cosines_of(rows[held_out], found, codebooks).mean()
-
-    return max(_ALPHAS, key=cosine)
+        held_out_words = Table(codebooks).words_of(rows[held_out])
+        cosines = cosines_of(rows[held_out], held_out_words, codebooks)
+        mean_cosines.append(cosines.mean())
+    return _ALPHAS[np.argmax(mean_cosines)]
