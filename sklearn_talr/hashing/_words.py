@@ -690,9 +690,3 @@ def _are_nearest(scores, n_neighbors=_N_NEIGHBORS):
     np.fill_diagonal(scores, -np.inf)
     place = scores.shape[1] - n_neighbors
     return scores >= np.partition(scores, place, axis=1)[:, [place]]
-
-
-# Hashers that were pickled before these classes were renamed ask for the old names.
-Frame = Centering
-TangentFrame = TangentProjection
-Model = AdditiveModel

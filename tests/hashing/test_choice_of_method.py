@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_talr._core.progress import Progress
 from sklearn_talr.hashing import AdditiveHasher
-from sklearn_talr.hashing._words import Model
+from sklearn_talr.hashing._words import AdditiveModel
 from sklearn_talr.hashing._words_choice import best_model, methods_to_fit
 from sklearn_talr.hashing._words_fit import CodeSettings, choose_frame
 from sklearn_talr.neighbors import HashedNeighbors
@@ -70,7 +70,7 @@ def test_axes_that_find_fewer_neighbors_are_not_kept_for_less_error(monkeypatch)
     fine = 0.15 * rng.standard_normal((1_200, 120))
     X = np.hstack([4 * centers[groups], fine])
     assert methods_of(X, 40) == ["codebooks", "bits"]
-    monkeypatch.setattr(Model, "recall_of_directions", lambda *model_and_rows: 1.0)
+    monkeypatch.setattr(AdditiveModel, "recall_of_directions", lambda *model_and_rows: 1.0)
     assert methods_of(X, 40) == ["codebooks", "bits", "axes"]
 
 

@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from sklearn_talr.codes import maxsim_scores, weighted_scores
 from sklearn_talr.hashing import AdditiveHasher, _words
-from sklearn_talr.hashing._words import Model
+from sklearn_talr.hashing._words import AdditiveModel
 from sklearn_talr.hashing._words_fit import _ERRORS, Moments, _best_codebooks
 from sklearn_talr.metrics import tie_aware_average_precision_score
 from sklearn_talr.neighbors import HashedNeighbors
@@ -337,7 +337,7 @@ class TestRefusals:
         before = everything(hasher, X)
         with pytest.raises(ValueError, match="NaN"):
             hasher.fit(np.full_like(X, np.nan))
-        monkeypatch.setattr(Model, "of_words", lambda *args: 1 / 0)
+        monkeypatch.setattr(AdditiveModel, "of_words", lambda *args: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             hasher.fit(X[::-1] + 1)
         for found, expected in zip(everything(hasher, X), before):

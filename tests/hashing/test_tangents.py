@@ -10,7 +10,7 @@ from sklearn.frozen import FrozenEstimator
 
 from sklearn_talr.codes import weighted_scores
 from sklearn_talr.hashing import AdditiveHasher
-from sklearn_talr.hashing._words import Frame, TangentFrame
+from sklearn_talr.hashing._words import Centering, TangentProjection
 from sklearn_talr.hashing._words_fit import choose_frame
 from sklearn_talr.neighbors import HammingNeighbors, HashedNeighbors
 
@@ -43,7 +43,7 @@ def fitted(X, method, n_bits=32):
     max_iter = 2 if method == "codebooks" else 12
     hasher = AdditiveHasher(n_bits, method=method, max_iter=max_iter, random_state=0)
     hasher.fit(X)
-    assert isinstance(hasher._model_.frame, TangentFrame)
+    assert isinstance(hasher._model_.frame, TangentProjection)
     return hasher
 
 
@@ -128,7 +128,7 @@ def test_more_neighbors_are_found_at_equal_bytes(method, X, monkeypatch):
 
     tangents, n_bytes = recall(AdditiveHasher(32, method=method, random_state=0))
     name = "sklearn_talr.hashing._additive.choose_frame"
-    monkeypatch.setattr(name, lambda X, metric, n_bits: Frame.of(X, metric))
+    monkeypatch.setattr(name, lambda X, metric, n_bits: Centering.of(X, metric))
     directions, n_other_bytes = recall(AdditiveHasher(32, method=method, random_state=0))
     assert n_bytes == n_other_bytes == 5
     assert tangents > directions + 0.02
@@ -138,23 +138,23 @@ def test_the_mean_is_that_of_all_rows():
     """The choice of tangents looks at 5 000 rows, the mean at all that are fitted."""
     rows = gist_like(6_000)
     frame = choose_frame(rows, "cosine", 32)
-    assert isinstance(frame, TangentFrame)
+    assert isinstance(frame, TangentProjection)
     unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     assert_allclose(frame.mean, unit.mean(axis=0), rtol=1e-12)
 
 
 def test_rows_held_out_choose_tangents_or_directions(X):
-    assert isinstance(choose_frame(X, "cosine", 32), TangentFrame)
+    assert isinstance(choose_frame(X, "cosine", 32), TangentProjection)
     for other in (X - X.mean(axis=0), X[:1_700], X - X.mean(axis=0) * [0.9]):
-        assert isinstance(choose_frame(other, "cosine", 32), Frame)
+        assert isinstance(choose_frame(other, "cosine", 32), Centering)
     for metric in ("euclidean", "inner_product"):
-        assert isinstance(choose_frame(X, metric, 32), Frame)
+        assert isinstance(choose_frame(X, metric, 32), Centering)
     # Tangents of equal length have no height that tells anything
     rng = np.random.default_rng(0)
     tangents = rng.normal(size=(3_000, N_FEATURES - 1))
     tangents /= np.linalg.norm(tangents, axis=1, keepdims=True)
     alike = np.column_stack([np.full(3_000, 1.5), tangents])
-    assert isinstance(choose_frame(alike, "cosine", 32), Frame)
+    assert isinstance(choose_frame(alike, "cosine", 32), Centering)
 
 
 @each_method
@@ -214,7 +214,7 @@ def test_chunks_improve_the_vectors_of_tangents(X):
     hasher = fitted(X, "bits")
     frame = hasher._model_.frame
     hasher.partial_fit(gist_like(3_000, seed=3))
-    assert isinstance(hasher._model_.frame, TangentFrame)
+    assert isinstance(hasher._model_.frame, TangentProjection)
     assert_array_equal(hasher._model_.frame.axis, frame.axis)
     assert hasher.encode(X).shape == (len(X), 32)
 
