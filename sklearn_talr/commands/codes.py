@@ -50,7 +50,8 @@ def read_arrays(path):
     if suffix == ".mat":
         from scipy.io import loadmat
 
-        with suppress(NotImplementedError):  # of MATLAB 7.3, which is HDF5
+        # SciPy does not read files of MATLAB 7.3. They are HDF5, which is read below.
+        with suppress(NotImplementedError):
             return {name: a for name, a in loadmat(path).items() if name[:2] != "__"}
     if suffix not in (".mat", ".h5", ".hdf5"):
         known = ".npy, .npz, .parquet, .fvecs, .bvecs, .mat, .h5 or .hdf5"

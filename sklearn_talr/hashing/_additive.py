@@ -399,9 +399,9 @@ class AdditiveHasher(BaseHasher):
         -------
         score : float
             Fraction, in [0, 1], of the true neighbors of a sample, by `metric`, that are
-            among as many found by their codes. With 10 others or fewer, half of them.
-            Whatever is as near as the last true neighbor is one, and where scores of codes
-            tie, it is the mean over their orders.
+            among as many found by their codes. If there are 10 others or fewer, half of
+            them count as neighbors. Samples as near as the last true neighbor are true
+            neighbors, too. If scores of codes tie, the mean over the orders of ties counts.
         """
         packed = self.encode(X)
         weights = self.query_weights(X)
@@ -409,8 +409,8 @@ class AdditiveHasher(BaseHasher):
         if n_samples < 2:
             raise ValueError("X has one sample, which has no others to find; pass more.")
         n_neighbors = min(_N_NEIGHBORS, max(1, (n_samples - 1) // 2))
-        # Rows are scaled by a power of 2 to at most 1. Rounding decides nothing: what is as
-        # near but for that is as near.
+        # Rows are scaled by a power of 2 to at most 1. Scores that differ by rounding alone
+        # count as equal.
         metric = self._model_.frame.metric
         X = scaled(self._enter(X)[1], metric).astype(np.float64)
         if metric == "euclidean":
@@ -445,7 +445,7 @@ class AdditiveHasher(BaseHasher):
         return float(n_found / (n_neighbors * n_samples))
 
     def _fit(self, X, y, method, max_samples):
-        # An index says so for this fit alone.
+        # An index sets this flag for one fit: the rows are then also its items.
         fits_items = vars(self).pop("_fits_items", False)
         X, seen = check_features(self, X)
         rng = independent_random_state(self.random_state)

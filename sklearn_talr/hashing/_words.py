@@ -70,7 +70,7 @@ class Centering(NamedTuple):
 
     @classmethod
     def of(cls, X, metric):
-        """The frame of features."""
+        """Center features by their mean, and take their lengths in one unit."""
         X = scaled(X, metric)
         frame = cls(metric, X.mean(axis=0, dtype=np.float64), 1.0)
         if metric == "cosine":
@@ -83,8 +83,8 @@ class Centering(NamedTuple):
     def split(self, X):
         """Directions of features, float32, and their lengths; 1 under "cosine".
 
-        The mean is taken off in float64. So rows far from 0 lose no digits that they
-        have, and moving all features moves no row.
+        The mean is subtracted in float64. So rows far from 0 keep all their digits, and a
+        constant added to all features changes no row.
         """
         X = scaled(X, self.metric) - self.mean
         lengths = _norms(X)
@@ -96,17 +96,18 @@ class Centering(NamedTuple):
 
     @property
     def start(self):
-        """A point inside of the unit sphere, up to which codes go from it.
+        """The point that directions start from: the mean under "cosine", else the origin.
 
-        A code stands for a direction, and under "cosine" for the point of the sphere that
-        lies in this direction from the mean.
+        A code stands for a direction. Under "cosine" it stands for the point of the unit
+        sphere that lies in this direction from the mean.
         """
         return self.mean if self.metric == "cosine" else np.zeros_like(self.mean)
 
     def rule(self, factors, data):
-        """The rule of scores of codes; bounds of factors are those of packed codes.
+        """The rule by which codes get factors and addends.
 
-        Under "inner_product" one byte tells the factor times the length.
+        The factors of some packed codes, `data`, set the bounds of all factors. Under
+        "inner_product" one byte stands for the product of factor and length.
         """
         rule = ScoreRule.of_codes(factors, data)
         if self.lengths is None:
@@ -146,7 +147,7 @@ class TangentProjection(NamedTuple):
 
     @classmethod
     def of(cls, X):
-        """The frame of features."""
+        """Project features along their mean, which must not be 0."""
         mean = scaled(X, "cosine").mean(axis=0)
         return cls(mean, mean / np.linalg.norm(mean))
 
@@ -165,11 +166,12 @@ class TangentProjection(NamedTuple):
 
 
 class HeightBits(NamedTuple):
-    """The bits of a code that tell heights along an axis.
+    """The bits of a code that stand for heights along an axis.
 
-    They are a word of eight bits, whose values stand for equal steps. In codes of single
-    bits they are eight bits, each twice as long as the one before, and before these one
-    that is 1 in all codes and stands for the middle.
+    In codes of codebooks they are one word of eight bits, whose values stand at equal
+    steps. In codes of single bits they are nine bits. The first one is 1 in all codes and
+    stands for the middle height. The vector of each further bit is twice as long as that
+    of the bit before.
 
     Parameters
     ----------
@@ -177,7 +179,7 @@ class HeightBits(NamedTuple):
         Direction of the axis.
 
     low, high : float
-        The least and the largest number. What is beyond becomes one of them.
+        The lowest and the highest height that bits can stand for. Others are clipped.
 
     word_size : {1, 8}
         Bits of a word.
@@ -190,7 +192,7 @@ class HeightBits(NamedTuple):
 
     @property
     def step(self):
-        """Distance of two numbers."""
+        """Distance between two heights that follow each other."""
         return max(self.high - self.low, _TINY) / 255
 
     @property
@@ -203,7 +205,7 @@ class HeightBits(NamedTuple):
         return np.outer(numbers, self.axis).astype(np.float32)
 
     def bits_of(self, numbers):
-        """Bits that are nearest to numbers, shape (n_rows, 8) or (n_rows, 9), uint8."""
+        """Bits of the nearest heights, shape (n_rows, 8) or (n_rows, 9), uint8."""
         values = np.rint((numbers - self.low) / self.step).clip(0, 255).astype(np.uint8)
         bits = np.unpackbits(values[:, None], axis=1, bitorder="little")
         if self.word_size == 8:
@@ -211,7 +213,7 @@ class HeightBits(NamedTuple):
         return np.insert(bits, 0, 1, axis=1)
 
 
-# Number of bits of a code that tell the height, by the bits of a word
+# Number of bits of a code that stand for the height, by the bits of a word
 N_HEIGHT_BITS = {1: 9, 8: 8}
 # Number of bits of a word, by the method that finds its vectors
 WORD_SIZES = {"axes": 1, "bits": 1, "codebooks": 8}
@@ -225,7 +227,7 @@ def rule_of_multiples(low, high):
 
 
 class AdditiveModel:
-    """What encodes rows: a frame, and the vectors of words.
+    """What encodes rows: how features are centered, and the vectors of words.
 
     Parameters
     ----------
@@ -236,15 +238,15 @@ class AdditiveModel:
         Vectors of the bits, or of the values of words of eight bits; float32.
 
     factors : CodeFactors or WordFactors
-        Multiples of the sums of vectors, by codes.
+        By what multiple the sum of the vectors of a code is nearest to its rows.
 
     moments : Moments, default=None
-        Of the rows so far, of single bits that alternations have found.
+        Sums over the rows seen so far, if alternations have found single bits.
 
     Attributes
     ----------
     heights : HeightBits or None
-        Last bits of codes of tangents; None if the frame has no heights.
+        The last bits of codes of tangents; None if rows are not tangents.
 
     rule : ScoreRule
         How codes get factors and addends.
@@ -269,7 +271,8 @@ class AdditiveModel:
     def of_bits(cls, frame, vectors, moments=None, firsts=None):
         """The model of single bits, whose rule is still to be set.
 
-        Where they are numbers along axes, `firsts` are the places of the first bits.
+        If several bits make one number along an axis, `firsts` has the place of the first
+        bit of each axis.
         """
         start = frame.start
         gram = vectors @ vectors.T if firsts is None else _norms(vectors)
@@ -316,10 +319,19 @@ class AdditiveModel:
         )
 
     def judge(self, rows):
-        """Whether factors are to tell how near codes point to rows, and their mean cosine.
+        """Judge the model by rows that it was not fitted to.
 
-        Rows that no sum of vectors points to have scores that are too high. A root of the
-        cosine makes up for that under "cosine", if it finds more neighbors among the rows.
+        Rows that no sum of vectors is near to have scores that are too high. Under
+        "cosine" factors are multiplied by the fourth root of the cosine of row and sum, if
+        that finds more neighbors among the rows.
+
+        Returns
+        -------
+        is_rooted : bool
+            Whether factors are to be multiplied by these roots.
+
+        cosine : float
+            Mean cosine of the rows with the sums of their codes.
         """
         data = self._codes_of(rows)
         sums = self._sums(data)
@@ -372,11 +384,11 @@ class AdditiveModel:
 
     @property
     def error(self):
-        """What `judge` found that codes leave of rows, and factors, or None."""
+        """Error of directions, which `judge` has found, and of factors; None without it."""
         return None if self.cosine is None else 1 - self.cosine + self.factor_error
 
     def error_of(self, rows):
-        """What codes leave of rows, as one minus their mean cosine, and factors."""
+        """Error of directions, one minus the mean cosine of the rows, and of factors."""
         sums = self._sums(self._codes_of(rows))
         return 1 - float(np.mean(_cosines(rows, sums))) + self.factor_error
 
@@ -402,7 +414,7 @@ class AdditiveModel:
 
     @property
     def method(self):
-        """What has found the vectors: "axes", "bits" or "codebooks"."""
+        """Which method has found the vectors: "axes", "bits" or "codebooks"."""
         if self.vectors.ndim == 3:
             return "codebooks"
         return "bits" if self.factors.firsts is None else "axes"
@@ -475,12 +487,12 @@ class AdditiveModel:
         """Bits of directions and heights of tangents, and the bytes of their factors."""
         data = np.packbits(bits, axis=1, bitorder="little")
         factors = self._projections(rows, data) * tangent_lengths(heights)
-        # Heights are told exactly also where their bits end: the factor makes up for that
+        # A height beyond the range of its bits is kept exactly by a larger factor.
         ratios = np.clip(heights / factors, self.heights.low, self.heights.high)
         is_fit = heights * ratios > 0
         factors[is_fit] = heights[is_fit] / ratios[is_fit]
         factor_bytes = self.rule.steps_of(factors)
-        # The height is told in units of the factor that is kept, which multiplies it.
+        # The stored factor multiplies the stored height, so that is divided by it first.
         kept_factors = self.rule.length_table[factor_bytes, 0]
         height_bits = self.heights.bits_of(heights / kept_factors)
         return np.concatenate((bits, height_bits), axis=1), factor_bytes

@@ -73,10 +73,10 @@ _ROWS_TO_CHOOSE_FRAME = 5_000
 ITERATIONS_OF_TRIALS = 3
 # With fewer rows the recall of those held out, half of them, decides by chance.
 _LEAST_ROWS_FOR_TANGENTS = 1_800
-# Heights would take a third of shorter codes, or more.
+# In shorter codes the bits of heights would be a third of the code, or more.
 _LEAST_BITS_FOR_TANGENTS = 24
-# Neighbors looked for, 10 among 2 000 rows held out: heights find those that are not very
-# near, so that more neighbors would flatter tangents.
+# So many neighbors are looked for: 10 among 2 000 rows held out. With more neighbors, which
+# are less near, heights would seem to help more than they do.
 _SHARE_OF_NEIGHBORS = 0.005
 # Recall that tangents must gain among rows held out, at equal stored bytes. On raw GIST
 # they gain .05 to .09, on rectified networks and texts .01 at most.
@@ -104,7 +104,7 @@ class Moments(NamedTuple):
 
     @classmethod
     def of(cls, signs, rows, before=None):
-        """The moments of rows, besides those of rows before."""
+        """Sum over rows; the moments of earlier rows are added."""
         moments = cls(signs.T @ signs, signs.T @ rows, len(signs))
         if before is None:
             return moments
@@ -146,10 +146,10 @@ class CodeSettings(NamedTuple):
 
 
 def fit_codes(method, frame, rows, settings, rng, progress):
-    """The model that one method finds for rows in random order.
+    """Fit one method to rows in random order.
 
-    It draws from a copy of the generator: a method makes the same codes whether others are
-    tried beside it or not.
+    The method draws from a copy of the generator. So its codes do not depend on which
+    other methods are tried.
 
     Parameters
     ----------
@@ -166,10 +166,10 @@ def fit_codes(method, frame, rows, settings, rng, progress):
         What the fit is to make.
 
     rng : RandomState
-        What is drawn from.
+        Generator, which is copied.
 
     progress : Progress
-        What is told of alternations.
+        Is told of each alternation.
 
     Returns
     -------
@@ -196,8 +196,8 @@ def choose_frame(X, metric, n_bits):
 
     Under "cosine" codes of tangents spend some bits on heights along the mean. They are
     chosen if they find more neighbors among rows held out than codes of directions of
-    equal length. Both are single bits here, which take a second or two: what they gain is
-    about what other codes gain.
+    equal length. The trial uses single bits, which are fitted in a second or two; other
+    methods gain about as much.
 
     Parameters
     ----------
