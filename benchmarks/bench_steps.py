@@ -50,7 +50,7 @@ HASHERS = {
     "ITQ": ITQHasher(N_BITS, random_state=0),
     "TALR": talr(),
     "TALR, 64 bits": talr(64),
-    "TALR, early descent": talr(early_descent=True),
+    "TALR, early stopping": talr(early_stopping=True),
     "TALR, hidden layer": talr(hidden_layer_sizes=256),
     "TALR-NDCG, hidden layer": talr(loss="nDCG", hidden_layer_sizes=256),
     "logistic, additive bits": make_pipeline(

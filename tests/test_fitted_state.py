@@ -39,7 +39,7 @@ CASES += [
     (TALRHasher(8, loss=HashNetLoss()), "partial_fit", {}),
     (TALRHasher(8, max_iter=2), "fit", {"warm_start": True}),
     (TALRHasher(8, loss=OrthoHashLoss(), max_iter=2), "fit", {"warm_start": True}),
-    (TALRHasher(8, max_iter=2, hidden_layer_sizes=4), "fit", {"early_descent": True}),
+    (TALRHasher(8, max_iter=2, hidden_layer_sizes=4), "fit", {"early_stopping": True}),
     (TALRHasher(8, max_iter=2, module=torch.nn.Linear(5, 8)), "fit", {"warm_start": True}),
     (TALRHasher(8, module=torch.nn.Linear(5, 8)), "partial_fit", {}),
 ]
@@ -108,7 +108,7 @@ BETWEEN_STEPS = {"begin", "train", "_run_epoch", "end_epoch", "begin_descent", "
 
 
 @pytest.mark.parametrize(
-    ("method", "params"), [("fit", {"early_descent": True}), ("partial_fit", {})]
+    ("method", "params"), [("fit", {"early_stopping": True}), ("partial_fit", {})]
 )
 def test_ctrl_c_in_training_leaves_a_whole_fit_or_none(method, params):
     """Whichever line it comes at: all attributes tell of the epochs that are kept."""

@@ -28,7 +28,7 @@ from sklearn_talr.hashing import (
 )
 from sklearn_talr.kernel_ridge import KernelRidgeClassifierCV
 from sklearn_talr.metrics import make_retrieval_scorer, retrieval_report_from_estimator
-from sklearn_talr.neighbors import HashedNeighbors, ItemRanker, n_bits_for, rescore
+from sklearn_talr.neighbors import HashedNeighbors, ItemRanker, n_bits_for_recall, rescore
 from sklearn_talr.svm import RankingSVC
 
 # Numbers of few digits, which bfloat16 holds
@@ -277,7 +277,7 @@ class TestOfASide:
         assert_allclose(
             ranker.score(form, Y), ItemRanker(hasher, X, Y).fit(X, Y).score(X, Y)
         )
-        hasher = TALRHasher(8, early_descent=True, **options)
+        hasher = TALRHasher(8, early_stopping=True, **options)
         expected = clone(hasher).fit(X, Y, X_val=X, y_val=Y)
         found = clone(hasher).fit(form, Y, X_val=form, y_val=Y)
         assert found.validation_scores_ == expected.validation_scores_
@@ -289,8 +289,8 @@ class TestOfASide:
 def test_lengths_of_codes():
     rows = np.random.default_rng(0).normal(size=(900, 4))
     options = {"n_bits": [32], "n_queries": 20, "n_neighbors": 1, "random_state": 0}
-    found = n_bits_for(HashedNeighbors(ITQ), pd.Series(list(rows)), 0.001, **options)
-    expected = n_bits_for(HashedNeighbors(ITQ), rows, 0.001, **options)
+    found = n_bits_for_recall(HashedNeighbors(ITQ), pd.Series(list(rows)), 0.001, **options)
+    expected = n_bits_for_recall(HashedNeighbors(ITQ), rows, 0.001, **options)
     assert_allclose(found.results["recall"], expected.results["recall"])
 
 

@@ -31,7 +31,12 @@ from sklearn_talr.metrics import (
     tie_aware_average_precision_score,
     tie_aware_ndcg_score,
 )
-from sklearn_talr.neighbors import HashedNeighbors, ItemRanker, MaxSimNeighbors, n_bits_for
+from sklearn_talr.neighbors import (
+    HashedNeighbors,
+    ItemRanker,
+    MaxSimNeighbors,
+    n_bits_for_recall,
+)
 
 X, Y = (rows[:400] for rows in load_digits(return_X_y=True))
 SCALED = StandardScaler().fit_transform(X)
@@ -439,35 +444,37 @@ class TestLengths:
         options = {"n_bits": [4, 32], "n_queries": 50, "n_neighbors": 2, "random_state": 0}
         flat = make_pipeline(StandardScaler(), ITQHasher(random_state=0))
         nested = make_pipeline(StandardScaler(), make_pipeline(ITQHasher(random_state=0)))
-        want = n_bits_for(HashedNeighbors(flat), rows, 0.01, n_train=200, **options)
-        found = n_bits_for(HashedNeighbors(nested), rows, 0.01, n_train=200, **options)
+        want = n_bits_for_recall(HashedNeighbors(flat), rows, 0.01, n_train=200, **options)
+        found = n_bits_for_recall(
+            HashedNeighbors(nested), rows, 0.01, n_train=200, **options
+        )
         assert_allclose(found.results["recall"], want.results["recall"])
 
     def test_a_frozen_one_keeps_its_length(self):
         fitted = ITQHasher(random_state=0).fit(X)
         frozen = make_pipeline(StandardScaler(), FrozenEstimator(fitted))
         with pytest.raises(ValueError, match="is frozen"):
-            n_bits_for(HashedNeighbors(frozen), X, 0.5, n_bits=[4])
+            n_bits_for_recall(HashedNeighbors(frozen), X, 0.5, n_bits=[4])
         assert fitted.n_bits == 32
 
 
 def test_graphs_of_onnx(tmp_path):
     pytest.importorskip("onnx")
-    from sklearn_talr.export import export_onnx
+    from sklearn_talr.export import to_onnx
 
     hasher = ITQHasher(8, random_state=0).fit(X)
     search = GridSearchCV(
         ITQHasher(8, random_state=0), {"n_bits": [8]}, scoring=SCORER, cv=2
     )
-    export_onnx(hasher, tmp_path / "plain.onnx")
+    to_onnx(hasher, tmp_path / "plain.onnx")
     for number, estimator in enumerate(
         (FrozenEstimator(hasher), make_pipeline("passthrough", hasher), search.fit(X, Y))
     ):
-        export_onnx(estimator, tmp_path / f"{number}.onnx")
+        to_onnx(estimator, tmp_path / f"{number}.onnx")
         graph = (tmp_path / f"{number}.onnx").read_bytes()
         assert graph == (tmp_path / "plain.onnx").read_bytes()
     with pytest.raises(TypeError, match="Of a Pipeline export its last step"):
-        export_onnx(make_pipeline(StandardScaler(), hasher).fit(X), tmp_path / "no.onnx")
+        to_onnx(make_pipeline(StandardScaler(), hasher).fit(X), tmp_path / "no.onnx")
 
 
 def test_a_frozen_hasher_is_not_touched():

@@ -25,7 +25,7 @@ ADDITIVE = [  # by bits; by words; both, of which the better ones are kept
     AdditiveHasher(16, method="codebooks", max_iter=3, metric="euclidean"),
     AdditiveHasher(8, max_iter=3),
 ]
-TALR = small(early_descent=True, n_iter_no_change=1)
+TALR = small(early_stopping=True, n_iter_no_change=1)
 LOOPS = [ITQHasher(8), *ADDITIVE, *DISCRETE, TALR, CROSS_VIEW[0], SVC]
 
 

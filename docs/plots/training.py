@@ -8,7 +8,7 @@ from picture_words import describe, measure
 from sklearn_talr import TALRHasher
 
 rows = digits.split()
-hasher = TALRHasher(16, max_iter=40, early_descent=True, random_state=0)
+hasher = TALRHasher(16, max_iter=40, early_stopping=True, random_state=0)
 hasher.fit(rows.X_train, rows.y_train, X_val=rows.X_database, y_val=rows.y_database)
 epochs = 1 + np.arange(hasher.n_iter_)
 

@@ -96,7 +96,7 @@ class FastHasher(DiscreteHasher):
 
     Notes
     -----
-    Trees are no layers: :func:`~sklearn_talr.export.export_onnx` does not know them.
+    Trees are no layers: :func:`~sklearn_talr.export.to_onnx` does not know them.
 
     Examples
     --------

@@ -22,7 +22,7 @@ returns such codes. The error says how to export the bits alone.
 
 Weighted queries: in SQL by :func:`to_sql_weights`. An index that ``to_faiss(codes,
 weighted=True)`` has made is searched by ``hasher.query_weights(X)``. For runtimes without
-this library, ``export_onnx(hasher, path, output="query_weights")`` writes a graph that
+this library, ``to_onnx(hasher, path, output="query_weights")`` writes a graph that
 computes them.
 
 Systems that pack as `numpy.packbits` does, such as the "ubinary" of sentence-transformers,
@@ -39,11 +39,11 @@ from ._databases import (
     to_sqlite_vec,
 )
 from ._indexes import to_faiss, to_usearch
-from ._onnx import export_onnx
+from ._onnx import to_onnx
 
 __all__ = [
     "PgvectorExport",
-    "export_onnx",
+    "to_onnx",
     "to_bit_strings",
     "to_duckdb",
     "to_faiss",

@@ -28,10 +28,10 @@ _SATURATE = """
     scaled = Mul ({sums}, slope)
     query_weights = Tanh (scaled)"""
 _UNKNOWN = {  # what is no layers, by the attribute that `fit` sets
-    "teacher_": "was fitted with teachers, which export_onnx does not know. Fit with "
+    "teacher_": "was fitted with teachers, which to_onnx does not know. Fit with "
     "teacher=None, or encode by its `encode` and `encode_query`.",
     "module_state_": "was fitted with a torch module. Export that by torch.onnx.",
-    "estimators_": "has trees, and export_onnx writes linear layers only.",
+    "estimators_": "has trees, and to_onnx writes linear layers only.",
 }
 _OPSET, _IR_VERSION = 13, 8  # old versions, which all runtimes of the last years read
 
@@ -39,7 +39,7 @@ _OPSET, _IR_VERSION = 13, 8  # old versions, which all runtimes of the last year
 @validated(
     path=[str, os.PathLike], output=[StrOptions({"codes", "query_codes", "query_weights"})]
 )
-def export_onnx(
+def to_onnx(
     hasher: Any,
     path: FilePath,
     *,
@@ -92,11 +92,11 @@ def export_onnx(
     Examples
     --------
     >>> from sklearn.datasets import load_digits
-    >>> from sklearn_talr.export import export_onnx
+    >>> from sklearn_talr.export import to_onnx
     >>> from sklearn_talr.hashing import ITQHasher
     >>> X, _ = load_digits(return_X_y=True)
     >>> hasher = ITQHasher(n_bits=16, random_state=0).fit(X)
-    >>> export_onnx(hasher, "digits.onnx")  # doctest: +SKIP
+    >>> to_onnx(hasher, "digits.onnx")  # doctest: +SKIP
 
     Elsewhere:
 
@@ -135,10 +135,10 @@ def export_onnx(
     layers = (hasher.query_function if weighs else hasher.hash_function)(NUMPY)
     if own or not isinstance(layers, Layers):
         raise ValueError(
-            f"hasher, a {name}, has a function of its own, which export_onnx does not "
+            f"hasher, a {name}, has a function of its own, which to_onnx does not "
             "know: it writes linear layers with rectifiers between them."
         )
-    onnx = optional("onnx", "export_onnx needs the package onnx: pip install onnx")
+    onnx = optional("onnx", "to_onnx needs the package onnx: pip install onnx")
     model = _model(onnx, layers, hasher._saturates_queries, output)
     onnx.checker.check_model(model, full_check=True)
     onnx.save_model(model, os.fspath(path))

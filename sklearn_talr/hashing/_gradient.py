@@ -79,10 +79,10 @@ class GradientHasher(BaseHasher):
 def _trains_on_chunks(hasher):
     """Whether there is a partial_fit, or AttributeError with the reason."""
     loss = loss_of(hasher.loss)
-    if hasher.early_descent:
+    if hasher.early_stopping:
         raise AttributeError(
-            "partial_fit does not support early_descent=True, since a chunk holds no "
-            "validation samples. Set early_descent=False."
+            "partial_fit does not support early_stopping=True, since a chunk holds no "
+            "validation samples. Set early_stopping=False."
         )
     if loss.needs_classes:
         raise AttributeError(
@@ -110,7 +110,7 @@ class TALRHasher(GradientHasher):
     measure         `loss`, `affinity`, `tanh_scale`
     optimizer       `init`, `solver`, `learning_rate`, `learning_rate_init`, `batch_size`
     regularization  `dropout`, `bit_dropout`, `weight_decay`
-    stopping        `max_iter`, `early_descent`, `validation_fraction`,
+    stopping        `max_iter`, `early_stopping`, `validation_fraction`,
                     `n_iter_no_change`, `tol`
     runtime         `warm_start`, `device`, `verbose`, `random_state`
     ==============  ==================================================================
@@ -215,7 +215,7 @@ class TALRHasher(GradientHasher):
         epochs as make 8 000 such steps. Of many classes with few samples up to 150 with
         hidden layers, so that there are 600 steps. What was run is in `n_iter_`.
 
-    early_descent : bool, default=False
+    early_stopping : bool, default=False
         Whether to score a validation set after each epoch: that given to `fit`, or a part
         of the samples, which is held out. Once the score no longer improves, training
         goes back to the weights of the best score, and the learning rate falls to 0 within
@@ -226,12 +226,12 @@ class TALRHasher(GradientHasher):
 
     validation_fraction : float, default=0.1
         Fraction of the samples to hold out, in (0, 1), drawn at random. Each of them
-        ranks the others by their codes. Only used if `early_descent` is True and `fit` is
+        ranks the others by their codes. Only used if `early_stopping` is True and `fit` is
         given no validation set.
 
     n_iter_no_change : int, default=10
         The score no longer improves after more than so many epochs in a row without an
-        improvement by at least `tol`. Only used if `early_descent` is True.
+        improvement by at least `tol`. Only used if `early_stopping` is True.
 
     tol : float, default=1e-4
         The least improvement of the validation score that counts.
@@ -286,10 +286,10 @@ class TALRHasher(GradientHasher):
     validation_scores_ : list of float or None
         Score of the validation samples after each epoch, over all warm starts, as long as
         they were not trained on: that of `score`. Codes do not depend on the scale of
-        tanh, so epochs can be compared. None without `early_descent`.
+        tanh, so epochs can be compared. None without `early_stopping`.
 
     best_validation_score_ : float or None
-        Highest score of the last `fit`. None without `early_descent`.
+        Highest score of the last `fit`. None without `early_stopping`.
 
     n_iter_ : int
         Number of epochs run, over all warm starts.
@@ -362,7 +362,7 @@ class TALRHasher(GradientHasher):
         "solver": [StrOptions({"adam_mini", "adam", "auto"})],
         "learning_rate": [StrOptions({"constant", "cosine"})],
         "max_iter": [Interval(Integral, 1, None, closed="left"), _AUTO],
-        "early_descent": ["boolean"],
+        "early_stopping": ["boolean"],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
@@ -376,7 +376,7 @@ class TALRHasher(GradientHasher):
     solver: Literal["auto", "adam_mini", "adam"] = "auto"
     learning_rate: Literal["cosine", "constant"] = "cosine"
     max_iter: int | Literal["auto"] = "auto"
-    early_descent: bool = False
+    early_stopping: bool = False
     validation_fraction: float = 0.1
     n_iter_no_change: int = 10
     tol: float = 1e-4
@@ -415,7 +415,7 @@ class TALRHasher(GradientHasher):
 
         X_val : {array-like, CSR} of shape (n_val, n_features), default=None
             Features of a validation set of your own, at least two samples. With
-            `early_descent` it is scored, and no sample of `X` is held out.
+            `early_stopping` it is scored, and no sample of `X` is held out.
 
         y_val : targets of length n_val, default=None
             Targets of the validation set, in the form of `y`. Of ready affinities a
@@ -495,7 +495,7 @@ class TALRHasher(GradientHasher):
             If X and y do not fit, X has other features than before, or a level is unknown.
 
         AttributeError
-            If `early_descent` is True, since a chunk holds no validation samples, or if
+            If `early_stopping` is True, since a chunk holds no validation samples, or if
             the loss needs classes.
         """
         loss = loss_of(self.loss)

@@ -1,6 +1,6 @@
 """Intervals and paired tests of means over queries."""
 
 from ._intervals import mean_interval
-from ._paired import PairedTest, n_queries_to_separate, paired_test
+from ._paired import PairedTest, n_queries_needed, paired_test
 
-__all__ = ["PairedTest", "mean_interval", "n_queries_to_separate", "paired_test"]
+__all__ = ["PairedTest", "mean_interval", "n_queries_needed", "paired_test"]

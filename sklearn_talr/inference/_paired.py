@@ -346,7 +346,7 @@ def smallest_p_value(test, differences, scale, resampling):
     alpha=[_BETWEEN_0_AND_1],
     power=[_BETWEEN_0_AND_1],
 )
-def n_queries_to_separate(
+def n_queries_needed(
     differences: ArrayLike, difference: float, *, alpha: float = 0.05, power: float = 0.8
 ) -> int:
     """Number of queries with which a paired test would see a difference of means.
@@ -383,8 +383,8 @@ def n_queries_to_separate(
     Two systems differ by 0.25 in one query of four, in which one of them ties two items.
     To see a difference of 0.05:
 
-    >>> from sklearn_talr.inference import n_queries_to_separate
-    >>> n_queries_to_separate([0.0, 0.25, 0.0, 0.0], 0.05)
+    >>> from sklearn_talr.inference import n_queries_needed
+    >>> n_queries_needed([0.0, 0.25, 0.0, 0.0], 0.05)
     52
     """
     differences = as_floats(differences, "differences", ensure_min_samples=2)

@@ -1,6 +1,6 @@
 """Search by codes: a hasher with its index, the index alone, and rescoring by features."""
 
-from ._bits_for import BitsForRecall, n_bits_for
+from ._bits_for_recall import BitsForRecall, n_bits_for_recall
 from ._database import Ranking
 from ._hamming_neighbors import HammingNeighbors, WeightedHammingNeighbors
 from ._hashed_neighbors import HashedNeighbors
@@ -18,6 +18,6 @@ __all__ = [
     "MaxSimNeighbors",
     "Ranking",
     "WeightedHammingNeighbors",
-    "n_bits_for",
+    "n_bits_for_recall",
     "rescore",
 ]

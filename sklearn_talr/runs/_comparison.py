@@ -12,7 +12,7 @@ from .._core.progress import warn_caller
 from .._core.threads import one_thread
 from .._core.types import Any, Array, Column, DataFrame, Literal, NDArray, Seed
 from .._core.validation import check_groups
-from ..inference import n_queries_to_separate
+from ..inference import n_queries_needed
 from ..inference._paired import TESTS
 from ..inference._resampling import (
     RESAMPLING,
@@ -110,7 +110,7 @@ class RunComparison:
         measure. 1 where the runs are equal in all queries, and NaN by the tests "t" and
         "bootstrap" where there is but one query.
 
-    adverse_p_value : ndarray of shape (n_pairs, n_measures)
+    worst_case_p_value : ndarray of shape (n_pairs, n_measures)
         Adjusted p-value if the ties of each pair were in the order that speaks most against
         its better run; 1 where that run is no longer better. Samples of "max-t" are of
         expected values all the same.
@@ -149,7 +149,7 @@ class RunComparison:
     effect_size: np.ndarray
     p_value: np.ndarray
     adjusted_p_value: np.ndarray
-    adverse_p_value: np.ndarray
+    worst_case_p_value: np.ndarray
     tiers: dict
     greater_is_better: bool = True
 
@@ -167,14 +167,14 @@ class RunComparison:
     @property
     def depends_on_ties(self) -> NDArray[np.bool_]:
         """Whether runs are separated, but not in all orders of ties; like `separated`."""
-        return self.separated & ~(self.adverse_p_value <= self.alpha)
+        return self.separated & ~(self.worst_case_p_value <= self.alpha)
 
     @property
     def ties_decide(self) -> NDArray[np.bool_]:
         """Whether ties decide which run has the better mean, (n_pairs, n_measures)."""
         return (self.lowest < -ROUNDING) & (self.highest > ROUNDING)
 
-    def n_queries_to_separate(self, difference: float, *, power: float = 0.8) -> Array:
+    def n_queries_needed(self, difference: float, *, power: float = 0.8) -> Array:
         """Return how many queries it would take to see a difference of means.
 
         Parameters
@@ -192,12 +192,12 @@ class RunComparison:
 
         See Also
         --------
-        sklearn_talr.inference.n_queries_to_separate : The same for any differences.
+        sklearn_talr.inference.n_queries_needed : The same for any differences.
         """
         expected = np.stack([evaluation.expected for evaluation in self.evaluations])
         first, second = np.transpose(self.pairs)
         return np.apply_along_axis(
-            n_queries_to_separate,
+            n_queries_needed,
             1,
             expected[first] - expected[second],
             difference=difference,

@@ -29,7 +29,7 @@ _COLUMNS_OF_TIES = [
     "lowest",
     "highest",
     "undecided",
-    "adverse_p_value",
+    "worst_case_p_value",
     "depends_on_ties",
 ]
 # Pictures of ranks have the first systems alone.

@@ -75,7 +75,7 @@ class PairStatistics:
 
     effect_size : ndarray of shape (n_pairs,)
 
-    p_value, adjusted_p_value, adverse_p_value : ndarray of shape (n_pairs,)
+    p_value, adjusted_p_value, worst_case_p_value : ndarray of shape (n_pairs,)
 
     n_resamples : ndarray of shape (n_pairs,) of int
 
@@ -91,7 +91,7 @@ class PairStatistics:
     effect_size: np.ndarray
     p_value: np.ndarray
     adjusted_p_value: np.ndarray
-    adverse_p_value: np.ndarray
+    worst_case_p_value: np.ndarray
     n_resamples: np.ndarray
     is_exact: np.ndarray
 
@@ -259,7 +259,7 @@ class _AdjustedFamily:
 
     Parameters
     ----------
-    p_value, adverse_p_value : ndarray of shape (n_pairs,)
+    p_value, worst_case_p_value : ndarray of shape (n_pairs,)
         Of expected differences, and of those with adverse ties.
 
     low, high : ndarray of shape (n_pairs,)
@@ -270,7 +270,7 @@ class _AdjustedFamily:
     """
 
     p_value: np.ndarray
-    adverse_p_value: np.ndarray
+    worst_case_p_value: np.ndarray
     low: np.ndarray
     high: np.ndarray
     smallest_p_value: float
@@ -291,7 +291,7 @@ def _adjusted_by_max_t(values, pairs, differences, settings):
     by_equal_signs = 2.0 ** (1 - resampling.strata.n)
     return _AdjustedFamily(
         p_value=p_value[0],
-        adverse_p_value=p_value[-1],  # Without ties there is one family.
+        worst_case_p_value=p_value[-1],  # Without ties there is one family.
         low=differences.mean - reach,
         high=differences.mean + reach,
         smallest_p_value=max(by_samples, by_equal_signs),
@@ -305,18 +305,18 @@ def _adjusted_one_by_one(values, pairs, differences, p_value, settings):
     low, high = interval_of_differences(
         values.expected, pairs, resampling, 1 - settings.alpha
     )
-    adverse_p_value = p_value.copy()
+    worst_case_p_value = p_value.copy()
     if differences.has_ties:
         adverse = p_values(test, differences.adverse, differences.scale, resampling)
-        adverse_p_value = adverse.p_value
+        worst_case_p_value = adverse.p_value
     # A run that falls behind has 1 before the adjustment: else it would help the others.
-    adverse_p_value[differences.is_turned] = 1.0
-    adverse_p_value[np.isnan(p_value)] = np.nan
+    worst_case_p_value[differences.is_turned] = 1.0
+    worst_case_p_value[np.isnan(p_value)] = np.nan
     adjust = adjust_bh if settings.adjust == "bh" else adjust_holm
-    adjusted = adjust(np.stack([p_value, adverse_p_value], axis=1))
+    adjusted = adjust(np.stack([p_value, worst_case_p_value], axis=1))
     return _AdjustedFamily(
         p_value=adjusted[:, 0],
-        adverse_p_value=adjusted[:, 1],
+        worst_case_p_value=adjusted[:, 1],
         low=low,
         high=high,
         smallest_p_value=smallest_p_value(
@@ -347,7 +347,7 @@ def _pair_statistics(differences, tested, family):
     is_untested = np.isnan(tested.p_value)
     is_equal = differences.is_equal
     # A run that falls behind with adverse ties is not separated, whatever was adjusted.
-    adverse = np.where(differences.is_turned, 1.0, family.adverse_p_value)
+    adverse = np.where(differences.is_turned, 1.0, family.worst_case_p_value)
     adverse = np.where(is_untested, np.nan, adverse)
     adjusted = np.where(is_untested, np.nan, family.p_value)
     is_undecided = (differences.lowest < -ROUNDING) & (differences.highest > ROUNDING)
@@ -362,7 +362,7 @@ def _pair_statistics(differences, tested, family):
         # Runs that are equal in all queries are in no family; nothing separates them.
         p_value=np.where(is_equal, 1.0, tested.p_value),
         adjusted_p_value=np.where(is_equal, 1.0, adjusted),
-        adverse_p_value=np.where(is_equal, 1.0, adverse),
+        worst_case_p_value=np.where(is_equal, 1.0, adverse),
         n_resamples=tested.n_patterns,
         is_exact=tested.is_exact,
     )

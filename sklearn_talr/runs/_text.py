@@ -36,7 +36,7 @@ _COLUMNS_OF_PAIRS = [
     "effect_size",
     "p_value",
     "adjusted_p_value",
-    "adverse_p_value",
+    "worst_case_p_value",
     "separated",
     "depends_on_ties",
     "ties_decide",

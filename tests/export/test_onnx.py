@@ -13,7 +13,7 @@ from two_views import TwoViews, halves_of_digits
 
 from sklearn_talr.baselines import BREHasher, FastHasher
 from sklearn_talr.codes import pack_codes
-from sklearn_talr.export import export_onnx
+from sklearn_talr.export import to_onnx
 from sklearn_talr.hashing import AdditiveHasher, ITQHasher, LSHHasher, TALRHasher
 from sklearn_talr.losses import DSHLoss
 
@@ -54,7 +54,7 @@ ANY_SIZES = [
 def test_the_graph_gives_the_packed_codes(sizes, tmp_path):
     pytest.importorskip("onnx", reason="onnx is not installed")
     hasher, path = Layers().fit(sizes), tmp_path / "hasher.onnx"
-    export_onnx(hasher, path)
+    to_onnx(hasher, path)
     for batch in (X, X[:1]):  # sums of small numbers: exact in any order
         expected = pack_codes(hasher.decision_function(batch) > 0).data
         found = run_onnx(path, batch)
@@ -73,7 +73,7 @@ def test_the_graph_gives_the_packed_codes(sizes, tmp_path):
 def test_hashers_of_linear_layers(hasher, tmp_path):
     pytest.importorskip("onnx", reason="onnx is not installed")
     hasher.fit(X, LABELS)
-    export_onnx(hasher, str(tmp_path / "hasher.onnx"))
+    to_onnx(hasher, str(tmp_path / "hasher.onnx"))
     expected = pack_codes(hasher.transform(X.astype(np.float32))).data
     assert np.array_equal(run_onnx(str(tmp_path / "hasher.onnx"), X), expected)
 
@@ -94,7 +94,7 @@ def test_query_weights_of_hashers(hasher, labels, saturated, tmp_path):
     """Saturated are those of hashers that were fitted to labels by gradients."""
     pytest.importorskip("onnx", reason="onnx is not installed")
     hasher.fit(X, labels)
-    export_onnx(hasher, tmp_path / "hasher.onnx", output="query_weights")
+    to_onnx(hasher, tmp_path / "hasher.onnx", output="query_weights")
     found = run_onnx(tmp_path / "hasher.onnx", X)
     activations = hasher.decision_function(X.astype(np.float32))
     expected = activations
@@ -110,7 +110,7 @@ def test_query_weights_of_words(metric, tmp_path):
     pytest.importorskip("onnx", reason="onnx is not installed")
     hasher = AdditiveHasher(16, method="codebooks", metric=metric, max_iter=2)
     hasher.set_params(random_state=0).fit(X)
-    export_onnx(hasher, tmp_path / "hasher.onnx", output="query_weights")
+    to_onnx(hasher, tmp_path / "hasher.onnx", output="query_weights")
     expected = hasher.query_weights(X.astype(np.float32))
     assert expected.shape == (len(X), 512)
     for batch in (slice(None), slice(1)):
@@ -125,12 +125,12 @@ def test_each_view_has_a_graph_of_its_own(tmp_path):
     hasher = TwoViews(12).fit(items, labels, X_query=queries, y_query=query_labels)
     codes = {"codes": (items, hasher.encode), "query_codes": (queries, hasher.encode_query)}
     for output, (features, encode) in codes.items():
-        export_onnx(hasher, tmp_path / output, output=output)
+        to_onnx(hasher, tmp_path / output, output=output)
         (named,) = onnx.load(tmp_path / output).graph.output
         assert named.name == output
         found = run_onnx(tmp_path / output, features)
         assert np.mean(found == encode(features).data) > 0.99
-    export_onnx(hasher, tmp_path / "weights", output="query_weights")
+    to_onnx(hasher, tmp_path / "weights", output="query_weights")
     weights = hasher.query_weights(queries)
     found = run_onnx(tmp_path / "weights", queries)
     assert np.allclose(found, weights, rtol=1e-4, atol=1e-4 * np.abs(weights).max())
@@ -171,7 +171,7 @@ def with_a_module():
 )
 def test_what_is_no_fitted_hasher_of_layers_is_refused(make, error, message, tmp_path):
     with pytest.raises(error, match=message):
-        export_onnx(make(), tmp_path / "hasher.onnx")
+        to_onnx(make(), tmp_path / "hasher.onnx")
     assert not list(tmp_path.iterdir())
 
 
@@ -204,12 +204,12 @@ def test_a_hasher_that_encodes_in_a_way_of_its_own_is_refused_or_right(cls, tmp_
     if cls is not Rounded:  # digits are whole numbers
         assert np.any(hasher.transform(X) != plain.transform(X))
     with pytest.raises(ValueError, match=f"{cls.__name__}.* of its own"):
-        export_onnx(hasher, tmp_path / "codes.onnx")
+        to_onnx(hasher, tmp_path / "codes.onnx")
     if cls is Flipped:  # whose queries are asked by layers
-        export_onnx(hasher, tmp_path / "weights.onnx", output="query_weights")
+        to_onnx(hasher, tmp_path / "weights.onnx", output="query_weights")
         found = run_onnx(tmp_path / "weights.onnx", X)
         np.testing.assert_allclose(found, hasher.query_weights(X), rtol=1e-4, atol=1e-4)
     else:
         with pytest.raises(ValueError, match="a function of its own"):
-            export_onnx(hasher, tmp_path / "weights.onnx", output="query_weights")
+            to_onnx(hasher, tmp_path / "weights.onnx", output="query_weights")
     assert not (tmp_path / "codes.onnx").exists()

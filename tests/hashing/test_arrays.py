@@ -150,7 +150,7 @@ def test_training_where_tensors_are(hasher, by_distance, data, monkeypatch):
     found = clone(hasher).fit(torch.tensor(X), y).decision_function(X)
     np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-5)
     if not by_distance:
-        params = {"early_descent": True, "random_state": 0}
+        params = {"early_stopping": True, "random_state": 0}
         stopped = clone(hasher).set_params(**params).fit(torch.tensor(X), y)
         held_out = clone(hasher).set_params(**params).fit(X, y)
         assert stopped.validation_scores_ == held_out.validation_scores_

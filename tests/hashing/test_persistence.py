@@ -47,7 +47,11 @@ print(len(cases), len(values), losses.DSHLoss(margin=2))
 def test_fitted_hashers_and_losses_are_used_where_there_is_no_torch(digits, tmp_path):
     X, y = digits[0][:120], digits[1][:120]
     cases = []
-    for hasher in (*GRADIENT, *CROSS_VIEW, small(hidden_layer_sizes=5, early_descent=True)):
+    for hasher in (
+        *GRADIENT,
+        *CROSS_VIEW,
+        small(hidden_layer_sizes=5, early_stopping=True),
+    ):
         fitted = clone(hasher).set_params(random_state=0).fit(X, y)
         answers = fitted.decision_function(X), fitted.query_weights(X), fitted.score(X, y)
         cases.append((fitted, *answers))

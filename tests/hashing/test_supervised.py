@@ -103,10 +103,10 @@ class TestEveryLoss:
 
     @pytest.mark.filterwarnings("ignore:Training has lowered the score")  # two epochs
     def test_trains_as_talr_does(self, loss, few_digits):
-        """Early descent, warm starts, hidden layers and modules."""
+        """Early stopping, warm starts, hidden layers and modules."""
         X, y = few_digits
         hasher = TALRHasher(
-            8, loss=loss, max_iter=2, early_descent=True, random_state=0
+            8, loss=loss, max_iter=2, early_stopping=True, random_state=0
         ).fit(X, y)
         assert len(hasher.validation_scores_) == 2
         first, codes = hasher.loss_curve_, hasher.transform(X)
@@ -115,7 +115,7 @@ class TestEveryLoss:
         assert hasher.n_iter_ == 4
         np.testing.assert_array_equal(hasher.transform(X), codes)
         hasher.set_params(warm_start=False, learning_rate_init="auto")
-        hasher.set_params(early_descent=False, hidden_layer_sizes=9, dropout=0.2).fit(X, y)
+        hasher.set_params(early_stopping=False, hidden_layer_sizes=9, dropout=0.2).fit(X, y)
         assert [coef.shape for coef in hasher.coefs_] == [(64, 9), (9, 8)]
         module = torch.nn.utils.skip_init(torch.nn.Linear, 64, 8)
         torch.nn.init.eye_(module.weight)

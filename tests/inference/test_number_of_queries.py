@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from sklearn_talr.inference import n_queries_to_separate
+from sklearn_talr.inference import n_queries_needed
 
 
 @pytest.mark.parametrize(
@@ -15,7 +15,7 @@ def test_so_many_queries_see_the_difference_as_often_as_asked(difference, alpha,
     """New queries are drawn from the given ones, moved to the difference."""
     rng = np.random.default_rng(0)
     differences = rng.choice([-0.5, 0.0, 0.0, 0.25, 1 / 3], size=200)
-    n_queries = n_queries_to_separate(differences, difference, alpha=alpha, power=power)
+    n_queries = n_queries_needed(differences, difference, alpha=alpha, power=power)
     population = differences - differences.mean() + difference
     samples = rng.choice(population, size=(4000, n_queries))
     seen = (stats.ttest_1samp(samples, 0, axis=1).pvalue < alpha).mean()
@@ -26,8 +26,8 @@ def test_so_many_queries_see_the_difference_as_often_as_asked(difference, alpha,
 
 
 def test_without_spread_and_with_a_tiny_difference():
-    assert n_queries_to_separate([0.2, 0.2, 0.2], 0.01) == 2
-    n_queries = n_queries_to_separate(np.linspace(-1, 1, 30), 1e-5)
+    assert n_queries_needed([0.2, 0.2, 0.2], 0.01) == 2
+    n_queries = n_queries_needed(np.linspace(-1, 1, 30), 1e-5)
     spread = np.std(np.linspace(-1, 1, 30), ddof=1)
     expected = (stats.norm.isf([0.025, 0.2]).sum() * spread) ** 2
     assert n_queries == pytest.approx(expected * 1e10, rel=0.001)
@@ -62,7 +62,7 @@ EFFECTS = [0.02, 0.2, 1, 3, 10, 30]
 def test_it_is_the_least_number_with_that_power(alpha, power, effects):
     spread = np.array([-1.0, 0.0, 1.0])
     for effect in effects:
-        n_queries = n_queries_to_separate(spread, effect, alpha=alpha, power=power)
+        n_queries = n_queries_needed(spread, effect, alpha=alpha, power=power)
         off = 2 if n_queries > 10_000 else 0
         assert n_queries == 2 or slow_power(n_queries - off - 1, effect, alpha) < power
         assert slow_power(n_queries + off // 2, effect, alpha) >= power
@@ -81,4 +81,4 @@ def test_it_is_the_least_number_with_that_power(alpha, power, effects):
 )
 def test_bad_input_is_refused(differences, arguments, message):
     with pytest.raises(ValueError, match=message):
-        n_queries_to_separate(differences, **{"difference": 0.1, **arguments})
+        n_queries_needed(differences, **{"difference": 0.1, **arguments})

@@ -15,7 +15,7 @@ from scipy import stats
 from sklearn_talr.inference import (
     PairedTest,
     mean_interval,
-    n_queries_to_separate,
+    n_queries_needed,
     paired_test,
 )
 from sklearn_talr.inference._sign_patterns import saddlepoint_shares
@@ -428,7 +428,7 @@ def test_arrays_of_other_libraries_are_taken():
     assert found.p_value == paired_test(values, 0 * values).p_value
     assert isinstance(found.difference, float)
     assert mean_interval(given) == mean_interval(values)
-    assert n_queries_to_separate(given, 0.1) == n_queries_to_separate(values, 0.1)
+    assert n_queries_needed(given, 0.1) == n_queries_needed(values, 0.1)
 
 
 def test_masks_are_not_lost():
@@ -436,7 +436,7 @@ def test_masks_are_not_lost():
     for call, name in (
         (lambda: mean_interval(values), "values"),
         (lambda: mean_interval([1.0, 2.0, 3.0], stratify=values), "stratify"),
-        (lambda: n_queries_to_separate(values, 0.1), "differences"),
+        (lambda: n_queries_needed(values, 0.1), "differences"),
     ):
         with pytest.raises(ValueError, match=f"{name} has masked entries"):
             call()

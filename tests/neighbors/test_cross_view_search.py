@@ -11,7 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from two_views import halves_of_digits, judged
 
 from sklearn_talr.affinity import query_groups
-from sklearn_talr.export import export_onnx
+from sklearn_talr.export import to_onnx
 from sklearn_talr.hashing import CrossViewHasher
 from sklearn_talr.metrics import make_retrieval_scorer, retrieval_report_from_estimator
 from sklearn_talr.neighbors import HashedNeighbors, ItemRanker
@@ -84,9 +84,9 @@ def test_towers_are_exported_and_teachers_are_not(hasher, tmp_path):
         path = tmp_path / output
         if hasher.teacher is not None:
             with pytest.raises(ValueError, match=r"with teachers.*Fit with teacher=None"):
-                export_onnx(hasher, path, output=output)
+                to_onnx(hasher, path, output=output)
             continue
-        export_onnx(hasher, path, output=output)
+        to_onnx(hasher, path, output=output)
         session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
         (found,) = session.run(None, {"features": features.astype(np.float32)})
         assert np.mean(np.isclose(found, ask(features), rtol=1e-3, atol=1e-3)) > 0.99

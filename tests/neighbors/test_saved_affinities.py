@@ -209,10 +209,10 @@ def test_what_is_no_path_is_refused(home):
 
 def test_graphs_are_written_to_local_paths(home, tmp_path):
     pytest.importorskip("onnx")
-    from sklearn_talr.export import export_onnx
+    from sklearn_talr.export import to_onnx
 
-    export_onnx(HASHER, "~/hasher.onnx")
+    to_onnx(HASHER, "~/hasher.onnx")
     assert (home / "hasher.onnx").stat().st_size
     with pytest.raises(ValueError, match="is a URL and no path"):
-        export_onnx(HASHER, "s3://bucket/hasher.onnx")
+        to_onnx(HASHER, "s3://bucket/hasher.onnx")
     assert not list((tmp_path / "work").iterdir())

@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import false_discovery_control, ttest_rel
 
 from sklearn_talr import __version__
-from sklearn_talr.inference import mean_interval, n_queries_to_separate, paired_test
+from sklearn_talr.inference import mean_interval, n_queries_needed, paired_test
 from sklearn_talr.inference._multiple import adjust_holm
 from sklearn_talr.runs import Run, RunEvaluation, compare_runs, evaluate_run
 
@@ -120,7 +120,7 @@ def test_max_t_is_that_of_all_pairs(evaluated):
     assert compare_runs(*evaluated, test="t").adjust == "holm"  # the test asked for decides
     assert_array_equal(comparison.p_value, by_holm.p_value)
     assert (comparison.adjusted_p_value >= 1 / 2001).all()
-    assert (comparison.adverse_p_value >= 1 / 2001).all()
+    assert (comparison.worst_case_p_value >= 1 / 2001).all()
     assert_allclose(comparison.adjusted_p_value, by_holm.adjusted_p_value, atol=0.1)
 
 
@@ -188,7 +188,7 @@ def test_a_separation_that_an_order_of_ties_would_undo_is_told():
         firm = compare_runs(*of_values(better, worse, width=0.005))
     assert firm.separated
     assert not firm.depends_on_ties
-    assert firm.p_value <= firm.adverse_p_value < 0.05
+    assert firm.p_value <= firm.worst_case_p_value < 0.05
     better_on_average = "by AP 'run 0' is better than 'run 1' on average"
     with pytest.warns(UserWarning, match=better_on_average) as caught:
         loose = compare_runs(*of_values(better, worse, width=0.05))
@@ -199,8 +199,10 @@ def test_a_separation_that_an_order_of_ties_would_undo_is_told():
     assert str(loose).endswith(told)
     with pytest.warns(UserWarning, match=r"'run 1' is better than 'run 0'.*and 1 more"):
         undone = compare_runs(*of_values(worse, better, worse, width=0.2))
-    assert undone.adverse_p_value[0] == undone.adverse_p_value[2] == 1  # another run leads
-    assert undone.adverse_p_value[1] == 1  # equal in all queries
+    assert (
+        undone.worst_case_p_value[0] == undone.worst_case_p_value[2] == 1
+    )  # another run leads
+    assert undone.worst_case_p_value[1] == 1  # equal in all queries
     with pytest.warns(UserWarning, match="'run 1' is better than 'run 0'"):
         compare_runs(*of_values(worse, better, worse, width=0.2), adjust="max-t")
 
@@ -228,7 +230,7 @@ def test_no_order_of_ties_has_a_larger_p_value_than_the_most_adverse(adjust, dat
 
     comparison = compared(expected, width)
     tested = ~np.isnan(comparison.p_value)
-    adverse = comparison.adverse_p_value
+    adverse = comparison.worst_case_p_value
     assert (adverse[tested] >= comparison.adjusted_p_value[tested]).all()
     assert_array_equal(np.isnan(adverse), ~tested)
     if adjust == "holm" and tested.all():
@@ -354,10 +356,10 @@ def test_series_of_labels_are_those_of_the_queries_in_their_order(evaluated):
 
 
 def test_how_many_queries(evaluated, compared):
-    found = compared.n_queries_to_separate(0.02, power=0.9)
+    found = compared.n_queries_needed(0.02, power=0.9)
     assert found.shape == (3, 3)
     difference = evaluated[1].expected[:, 1] - evaluated[2].expected[:, 1]
-    assert found[2, 1] == n_queries_to_separate(difference, 0.02, power=0.9)
+    assert found[2, 1] == n_queries_needed(difference, 0.02, power=0.9)
 
 
 def test_tables_tell_the_same(compared):

@@ -186,7 +186,7 @@ neighbors.HashedSearchBackend(hashed).clear()
 neighbors.WeightedHammingNeighbors(radius=1.5)
 neighbors.ItemRanker(hashing.CrossViewHasher(8), database)
 assert_type(neighbors.MaxSimNeighbors(itq).fit(database), neighbors.MaxSimNeighbors)
-bits_for: Callable[..., neighbors.BitsForRecall] = neighbors.n_bits_for
+bits_for: Callable[..., neighbors.BitsForRecall] = neighbors.n_bits_for_recall
 
 # Runs
 qrels = runs.Qrels({"q1": {"d1": 1}, "q2": {"d2": 1}})
@@ -207,7 +207,7 @@ assert_type(svm.RankingSVC().fit(X, y == 0).decision_function(X), Floats)
 assert sklearn_talr.RankingSVC is svm.RankingSVC
 test = inference.paired_test([0.1, 0.2, 0.3], [0.2, 0.2, 0.4], test="t")
 assert_type(test, inference.PairedTest)
-assert_type(inference.n_queries_to_separate([0.1, 0.2], 0.1), int)
+assert_type(inference.n_queries_needed([0.1, 0.2], 0.1), int)
 inference.mean_interval([0.1, 0.2, 0.3])
 
 # Pictures
@@ -225,7 +225,7 @@ assert_type(export.to_bit_strings(packed), list[str])
 assert_type(export.to_pgvector(packed), export.PgvectorExport)
 code, tables = next(export.to_sql_weights([[1.0, -1.0]], 2, engine="pgvector"))
 engines = [export.to_duckdb, export.to_faiss, export.to_lancedb, export.to_sqlite_vec]
-systems = export.to_usearch, export.export_onnx
+systems = export.to_usearch, export.to_onnx
 blocks: list[Any] = [dask.encode, dask.fit, dask.hamming_histogram, dask.index]
 searches = dask.kneighbors, dask.radius_neighbors
 sklearn_talr.warm_up()

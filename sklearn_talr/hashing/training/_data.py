@@ -114,10 +114,10 @@ def _check_validation(hasher, data, X_val, *, y_val, groups_val):
 
 
 def _refuse_incomplete_validation(hasher, data, X_val, *, y_val):
-    if not hasher.early_descent:
+    if not hasher.early_stopping:
         raise ValueError(
-            "X_val and y_val are passed to fit, but with early_descent=False nothing "
-            "would look at them. Set early_descent=True."
+            "X_val and y_val are passed to fit, but with early_stopping=False nothing "
+            "would look at them. Set early_stopping=True."
         )
     if X_val is None:
         raise ValueError("y_val or groups_val is given, X_val is not. Pass both.")

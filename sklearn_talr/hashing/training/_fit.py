@@ -111,7 +111,7 @@ def _collect_history(hasher, monitor, start):
     losses = [*start.fitted_before.get("loss_curve_", []), *monitor.losses]
     scores = start.fitted_before.get("validation_scores_")
     best_score = None
-    if hasher.early_descent:
+    if hasher.early_stopping:
         scores = [*(scores or []), *monitor.scores]
         best_score = max(monitor.scores, default=None)
     return {

@@ -208,7 +208,7 @@ def make_monitor(hasher, data, plan, *, start, features, engine_class, measure, 
         Whether the data are a chunk of `partial_fit`.
     """
     is_doubtful = hasher.module is not None or plan.few_similar
-    if hasher.early_descent:
+    if hasher.early_stopping:
         if data.validation is None:
             score = _score_of_held_out(data, start.held_out, features, measure=measure)
         else:

@@ -174,7 +174,7 @@ def plan_training(hasher, loss, data, *, is_chunk=False):
         parameters = replace(parameters, max_iter=1)
     n_samples = data.X.shape[0]
     n_held_out = 0
-    if hasher.early_descent and data.validation is None:
+    if hasher.early_stopping and data.validation is None:
         n_held_out = min(math.ceil(hasher.validation_fraction * n_samples), n_samples - 1)
     plan = resolve_plan(
         parameters,

@@ -168,9 +168,9 @@ def split_samples(data, n_held_out, shuffle, rng):
     validation = np.sort(order[:n_held_out])
     for part, name in [(training, "training"), (validation, "validation")]:
         message = (
-            f"early_descent=True with this validation_fraction leaves {len(part)} samples "
+            f"early_stopping=True with this validation_fraction leaves {len(part)} samples "
             f"for {name}, which cannot be ranked: {{}} More samples, another "
-            "validation_fraction or early_descent=False may help."
+            "validation_fraction or early_stopping=False may help."
         )
         with errors_told(message):
             data.affinity.check_contrast(data.targets[part], data.levels)

@@ -123,7 +123,7 @@ FITS = {
     "nested, hidden layers": lambda: small(
         nested=True, hidden_layer_sizes=(6,), dropout=0.0, loss="nDCG"
     ).fit(X, TARGETS["shared labels"][1]),
-    "early descent": lambda: small(early_descent=True, validation_fraction=0.4).fit(
+    "early stopping": lambda: small(early_stopping=True, validation_fraction=0.4).fit(
         X, TARGETS["labels"][1]
     ),
     "many classes, drawn together": many_classes,

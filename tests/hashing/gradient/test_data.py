@@ -73,9 +73,9 @@ def test_levels_that_lack_a_value(few_digits):
         small().partial_fit(X, indicator, levels=[0, 1])
 
 
-def test_early_descent_has_no_chunks(few_digits):
-    hasher = small(early_descent=True)
+def test_early_stopping_has_no_chunks(few_digits):
+    hasher = small(early_stopping=True)
     assert not hasattr(hasher, "partial_fit")
     with pytest.raises(AttributeError) as error:
         hasher.partial_fit(*few_digits)
-    assert "early_descent=False" in str(error.value.__cause__)
+    assert "early_stopping=False" in str(error.value.__cause__)

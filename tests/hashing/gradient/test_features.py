@@ -55,7 +55,7 @@ class TestSparse:
             {},
             {"init": "random", "hidden_layer_sizes": (16,)},
             {"hidden_layer_sizes": (16,), "dropout": 0.0},
-            {"early_descent": True},
+            {"early_stopping": True},
         ],
     )
     def test_no_more_than_a_batch_is_made_dense(self, monkeypatch, params, learned):

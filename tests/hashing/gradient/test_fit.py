@@ -141,16 +141,16 @@ class TestInterrupt:
         assert hasher.loss_curve_ == two_epochs.loss_curve_
         np.testing.assert_array_equal(hasher.coefs_[0], two_epochs.coefs_[0])
 
-    @pytest.mark.parametrize("early_descent", [False, True])
+    @pytest.mark.parametrize("early_stopping", [False, True])
     @pytest.mark.parametrize("warm_start", [False, True])
     def test_before_the_first_epoch_leaves_everything_as_it_was(
-        self, few_digits, monkeypatch, warm_start, early_descent
+        self, few_digits, monkeypatch, warm_start, early_stopping
     ):
         """Of a first fit, and of a refit, which would replace what was learned."""
         X, y = few_digits
-        hasher = small(warm_start=warm_start, early_descent=early_descent).fit(X, y)
+        hasher = small(warm_start=warm_start, early_stopping=early_stopping).fit(X, y)
         state = pickle.dumps(vars(hasher))
-        new = small(early_descent=early_descent)
+        new = small(early_stopping=early_stopping)
         for interrupted in (hasher, new):
             with monkeypatch.context() as patch:
                 interrupt_epoch(patch, 0)
@@ -162,7 +162,7 @@ class TestInterrupt:
     def test_while_scoring_does_not_count_the_epoch(self, few_digits, monkeypatch):
         interrupt_call(monkeypatch, Monitor, "end_epoch", 3)
         with pytest.warns(ConvergenceWarning, match="2 of 6 epochs.* best validation"):
-            hasher = small(max_iter=6, early_descent=True).fit(*few_digits)
+            hasher = small(max_iter=6, early_stopping=True).fit(*few_digits)
         assert len(hasher.loss_curve_) == len(hasher.validation_scores_) == 2
 
     def test_in_a_chunk_leaves_everything_as_it_was(self, few_digits, monkeypatch):

@@ -137,13 +137,13 @@ class TestModule:
         other = self.fitted(X, y, random_state=1).decision_function(X)
         assert np.abs(first - other).max() > 1e-3
 
-    def test_early_descent_warm_start_and_chunks(self, few_digits):
+    def test_early_stopping_warm_start_and_chunks(self, few_digits):
         X, y = few_digits
         # Enough epochs for the means of batch normalization to settle.
-        params = {"early_descent": True, "validation_fraction": 0.2, "max_iter": 15}
+        params = {"early_stopping": True, "validation_fraction": 0.2, "max_iter": 15}
         hasher = self.fitted(X, y, **params)
         assert len(hasher.validation_scores_) == 15
-        hasher.set_params(early_descent=False, warm_start=True, learning_rate_init=1e-12)
+        hasher.set_params(early_stopping=False, warm_start=True, learning_rate_init=1e-12)
         before = hasher.score(X, y)
         hasher.fit(X, y).partial_fit(X, y)
         assert hasher.n_iter_ == 31

@@ -77,7 +77,7 @@ HARM = {"learning_rate_init": 1e-9, "weight_decay": 1e9}  # no weight is left
     ("hasher", "samples"),
     [
         (small(module=MODULE, **HARM), "300 training"),
-        (small(early_descent=True, **HARM), "30 validation"),
+        (small(early_stopping=True, **HARM), "30 validation"),
         (
             TALRHasher(8, loss=OrthoHashLoss(), module=MODULE, max_iter=2, **HARM),
             "300 training",

@@ -131,7 +131,7 @@ def test_a_fit_with_groups_is_scored_by_pairs_of_other_groups(learned):
     assert isinstance(hasher.affinity_, LabelAffinity)
     untrained = TALRHasher(**how | {"init": "random", "max_iter": 1}).fit(X[:240], y[:240])
     assert value > scorer(untrained, *test, groups=groups[240:])
-    descended = TALRHasher(**how, early_descent=True).fit(
+    descended = TALRHasher(**how, early_stopping=True).fit(
         X[:240],
         y[:240],
         groups=groups[:240],
@@ -166,7 +166,7 @@ def test_classes_have_no_pairs_to_leave_out():
     with pytest.raises(ValueError, match="groups must be a label for each of 360 samples"):
         TALRHasher().fit(X, y, groups=groups[:3])
     with pytest.raises(ValueError, match="groups_val is given, X_val is not"):
-        TALRHasher(early_descent=True).fit(X, y, groups=groups, groups_val=groups)
+        TALRHasher(early_stopping=True).fit(X, y, groups=groups, groups_val=groups)
     with pytest.raises(ValueError, match="groups is None, and groups of the other side"):
         CrossViewHasher().fit(X, y, groups_query=groups)
     ignoring = TALRHasher(8, loss=losses.CSQLoss(), affinity=LabelAffinity(ignored=3))

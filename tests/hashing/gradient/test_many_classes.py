@@ -57,7 +57,7 @@ class TestBatches:
         [
             {"loss": DPSHLoss()},
             {"hidden_layer_sizes": 32},
-            {"early_descent": True},
+            {"early_stopping": True},
             {"loss": lambda bits, affinity: (bits @ bits.T / 8 - affinity).square().mean()},
         ],
         ids=lambda params: next(iter(params)),
@@ -136,7 +136,7 @@ class TestBatches:
         assert min(n_similar) > 2  # nearly all three others of the class
 
     def test_held_out_samples_have_similar_ones(self, many):
-        hasher = TALRHasher(8, early_descent=True)
+        hasher = TALRHasher(8, early_stopping=True)
         loss = loss_of(hasher.loss)
         data = check_data(hasher, loss, many[0], many[1])
         shuffle = plan_training(hasher, loss, data).shuffle

@@ -158,7 +158,7 @@ def test_weights_that_are_shared_stay_shared(few_digits):
 def test_frozen_layers_neither_learn_nor_decay_nor_take_statistics(few_digits):
     normalized = nn.Sequential(nn.Linear(64, 16), nn.BatchNorm1d(16)).requires_grad_(False)
     module = nn.Sequential(normalized, nn.Dropout(0.2), nn.Linear(16, 8))
-    params = {"early_descent": True, "validation_fraction": 0.2}  # to and fro
+    params = {"early_stopping": True, "validation_fraction": 0.2}  # to and fro
     state = small(module=module, weight_decay=1.0, **params).fit(*few_digits).module_state_
     for name, value in module.state_dict().items():
         same = np.array_equal(state[name], value.numpy())

@@ -121,14 +121,14 @@ def test_kept_bits():
 
 
 def test_sizes_of_batches_and_of_what_is_held_out():
-    for n_samples, early_descent, size, n_held_out in [
+    for n_samples, early_stopping, size, n_held_out in [
         (200, False, 32, 0),
         (1000, False, 50, 0),
         (1000, True, 45, 100),
         (1001, True, 45, 101),  # rounded up
         (10**6, False, 256, 0),
     ]:
-        settings = settings_of(TALRHasher(early_descent=early_descent), n_samples)
+        settings = settings_of(TALRHasher(early_stopping=early_stopping), n_samples)
         assert (settings.batch_size, settings.n_held_out) == (size, n_held_out)
     for n_samples, size in [(100, 32), (1000, 200), (10**6, 512)]:
         settings = settings_of(TALRHasher(), n_samples, ThresholdAffinity())

@@ -11,7 +11,7 @@ from sklearn_talr.affinity import SharedLabelAffinity, ThresholdAffinity
 
 
 def stopping(**params):
-    return small(**({"early_descent": True} | params))
+    return small(**({"early_stopping": True} | params))
 
 
 def fit(hasher, X, y, y_val=..., n_train=200):
@@ -33,11 +33,11 @@ def test_scores_are_those_of_the_hasher(few_digits):
 @pytest.mark.filterwarnings("ignore:Training has")  # three epochs
 @pytest.mark.parametrize("hasher", GRADIENT, ids=name_of)
 def test_nothing_is_held_out(few_digits, hasher):
-    """All training samples are trained on, as they are without early descent."""
+    """All training samples are trained on, as they are without early stopping."""
     X, y = few_digits
     params = {"random_state": 0, "max_iter": 3, "tol": 0.0}
     plain = clone(hasher).set_params(**params).fit(X[:200], y[:200])
-    hasher = clone(hasher).set_params(early_descent=True, **params)
+    hasher = clone(hasher).set_params(early_stopping=True, **params)
     fit(hasher, X, y)
     assert hasher.loss_curve_ == plain.loss_curve_
     assert len(hasher.validation_scores_) == 3
@@ -76,7 +76,7 @@ def test_what_does_not_fit_is_refused(few_digits):
     matrix = (y[:, None] == y).astype(int)
     train, val = (X[:200], y[:200]), {"X_val": X[200:], "y_val": y[200:]}
     cases = [
-        (train, val, {"early_descent": False}, "Set early_descent=True"),
+        (train, val, {"early_stopping": False}, "Set early_stopping=True"),
         (train, {"y_val": y[200:]}, {}, "X_val is not. Pass both"),
         (train, {"X_val": X[200:]}, {}, "y_val is not. Pass its targets"),
         (train, val | {"y_val": y[:7]}, {}, "X_val has 100 samples, and y_val 7"),

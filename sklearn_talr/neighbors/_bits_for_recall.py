@@ -87,7 +87,7 @@ class BitsForRecall(NamedTuple):
     confidence_level=[Interval(Real, 0, 1, closed="neither")],
     random_state=["random_state"],
 )
-def n_bits_for(
+def n_bits_for_recall(
     index: HashedNeighbors,
     X: ArrayLike,
     target: float,
@@ -187,10 +187,10 @@ def n_bits_for(
     --------
     >>> from sklearn.datasets import load_digits
     >>> from sklearn_talr.hashing import ITQHasher
-    >>> from sklearn_talr.neighbors import HashedNeighbors, n_bits_for
+    >>> from sklearn_talr.neighbors import HashedNeighbors, n_bits_for_recall
     >>> X, _ = load_digits(return_X_y=True)
     >>> index = HashedNeighbors(ITQHasher(random_state=0), query="weights")
-    >>> result = n_bits_for(
+    >>> result = n_bits_for_recall(
     ...     index, X, 0.5, n_bits=[8, 64], n_items=2_000, n_queries=200, random_state=0
     ... )
     >>> result.n_bits

@@ -10,8 +10,8 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.preprocessing import StandardScaler
 
 from sklearn_talr import ITQHasher, LSHHasher
-from sklearn_talr.neighbors import HashedNeighbors, n_bits_for
-from sklearn_talr.neighbors._bits_for import _carried_on, recall_of, true_neighbors
+from sklearn_talr.neighbors import HashedNeighbors, n_bits_for_recall
+from sklearn_talr.neighbors._bits_for_recall import _carried_on, recall_of, true_neighbors
 
 X, _ = load_digits(return_X_y=True)
 RNG = np.random.default_rng(0)
@@ -94,7 +94,7 @@ def test_bounds_are_lowered_where_the_smaller_sizes_promise_too_much():
 def test_the_shortest_length_that_will_do():
     kinds = {"n_bits": [64, 4, 16, 16, 256], "random_state": 0, "metric": "euclidean"}
     kinds["n_queries"] = 300
-    result = n_bits_for(LSH, X, 0.3, **kinds)
+    result = n_bits_for_recall(LSH, X, 0.3, **kinds)
     assert result.n_items == len(X)
     assert result.sizes[-1] == (len(X) - 300 + 1) // 2
     tried, lows = result.results["n_bits"], result.results["low"]
@@ -104,7 +104,7 @@ def test_the_shortest_length_that_will_do():
     assert np.all(lows <= result.results["recall"])
     assert np.all(result.results["recall"] <= result.results["high"])
     assert f"{result.n_bits} bits reach a recall of 0.3 among 1797 items" in str(result)
-    again = n_bits_for(LSH, X, 0.3, **kinds)
+    again = n_bits_for_recall(LSH, X, 0.3, **kinds)
     for name, values in result.results.items():
         assert_array_equal(again.results[name], values)
 
@@ -114,7 +114,7 @@ def test_what_is_measured_is_what_the_index_finds():
     _SeenHasher.rows = []
     index = HashedNeighbors(_SeenHasher(random_state=0))
     params = {"n_bits": [16], "X_query": X[600:900], "random_state": 0}
-    result = n_bits_for(index, X[:1_200], 0.01, n_items=500, **params)
+    result = n_bits_for_recall(index, X[:1_200], 0.01, n_items=500, **params)
     assert result.sizes == (31, 125, 500)
     (train,) = _SeenHasher.rows
     items = X[:1_200][np.random.RandomState(0).permutation(1_200)][600:1_100]
@@ -130,8 +130,8 @@ def test_training_rows_are_no_items():
     _SeenHasher.rows = []
     index = HashedNeighbors(_SeenHasher(random_state=0))
     params = {"n_bits": [16], "n_queries": 97, "random_state": 0}
-    half = n_bits_for(index, X, 0.01, **params)
-    some = n_bits_for(index, X, 0.01, n_train=300, **params)
+    half = n_bits_for_recall(index, X, 0.01, **params)
+    some = n_bits_for_recall(index, X, 0.01, n_train=300, **params)
     assert [len(rows) for rows in _SeenHasher.rows] == [850, 300]
     assert (half.sizes[-1], some.sizes[-1]) == (850, 1400)
     assert index.hasher.n_bits == 32
@@ -139,7 +139,7 @@ def test_training_rows_are_no_items():
 
 def test_no_length_will_do():
     with pytest.warns(UserWarning, match="No length up to 8 bits reaches a recall of 1 "):
-        result = n_bits_for(LSH, X, 1.0, n_bits=[4, 8], random_state=0)
+        result = n_bits_for_recall(LSH, X, 1.0, n_bits=[4, 8], random_state=0)
     assert result.n_bits is None
     assert "No length reaches" in str(result)
 
@@ -165,4 +165,4 @@ def test_no_length_will_do():
 def test_what_cannot_be_measured_is_refused(params, problem):
     arguments = {"index": LSH, "X": X, "target": 0.5} | params
     with pytest.raises(ValueError, match=problem):
-        n_bits_for(**arguments)
+        n_bits_for_recall(**arguments)

@@ -13,7 +13,7 @@ from sklearn_talr.hashing.training._monitor import Monitor
 
 
 def stopping(**params):
-    defaults = {"early_descent": True, "validation_fraction": 0.2, "max_iter": 6}
+    defaults = {"early_stopping": True, "validation_fraction": 0.2, "max_iter": 6}
     return small(**(defaults | params))
 
 
