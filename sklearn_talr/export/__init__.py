@@ -43,11 +43,11 @@ from ._onnx import to_onnx
 
 __all__ = [
     "PgvectorExport",
-    "to_onnx",
     "to_bit_strings",
     "to_duckdb",
     "to_faiss",
     "to_lancedb",
+    "to_onnx",
     "to_pgvector",
     "to_sql_weights",
     "to_sqlite_vec",
