@@ -77,10 +77,10 @@ class RunComparison:
         Whether the p-value is the share of all patterns of signs, and no approximation.
 
     rank_low, rank_high : ndarray of shape (n_runs, n_measures) of int
-        The best and the worst place that a run may have. The best is 1 plus the number of
-        better runs that are separated from it. The worst is the number of runs less the
-        number of worse runs that are separated from it. With "holm" and "max-t" they hold
-        for all runs of a measure at once.
+        The best and the worst rank that the tests leave to a run. `rank_low` is 1 plus the
+        number of significantly better runs. `rank_high` is the number of runs minus the
+        number of significantly worse runs. With "holm" and "max-t" all ranges of a measure
+        hold at once, with probability 1 - alpha.
 
     means, means_low, means_high : ndarray of shape (n_runs, n_measures)
         Mean of the expected values, and the ends of its confidence interval.
@@ -116,8 +116,9 @@ class RunComparison:
         expected values all the same.
 
     tiers : dict of str to list of lists of str
-        By measure, sets of runs that are not `separated`: two runs share a tier if and only
-        if their adjusted p-value is above `alpha`, or NaN. Best runs first.
+        By measure, sets of runs that do not differ significantly (a compact letter
+        display): two runs share a tier if and only if their adjusted p-value is above
+        `alpha`, or NaN. Best runs first.
 
     greater_is_better : bool, default=True
         Whether the best run has the greatest mean, or the least.
@@ -160,14 +161,17 @@ class RunComparison:
         return np.argsort(sign * self.means, axis=0, kind="stable")
 
     @property
-    def separated(self) -> NDArray[np.bool_]:
-        """Whether the data separate the runs of a pair, (n_pairs, n_measures) of bool."""
+    def significant(self) -> NDArray[np.bool_]:
+        """Whether the runs of a pair differ significantly, (n_pairs, n_measures) of bool.
+
+        Their adjusted p-value is then at most `alpha`.
+        """
         return self.adjusted_p_value <= self.alpha
 
     @property
     def depends_on_ties(self) -> NDArray[np.bool_]:
-        """Whether runs are separated, but not in all orders of ties; like `separated`."""
-        return self.separated & ~(self.worst_case_p_value <= self.alpha)
+        """Whether a pair is `significant`, but not in all orders of ties; of its shape."""
+        return self.significant & ~(self.worst_case_p_value <= self.alpha)
 
     @property
     def ties_decide(self) -> NDArray[np.bool_]:
@@ -350,16 +354,18 @@ def compare_runs(
     adjust : {"auto", "max-t", "holm", "bh"}, default="auto"
         How p-values of a measure are adjusted for the number of pairs.
 
-        * "max-t" draws the queries of all runs together, moved to one mean, and looks how
-          often the largest statistic of a pair is as large: the mean difference over its
-          standard error plus 5 / sqrt(n_queries) times the median error of all pairs. The
-          probability of any false separation is about `alpha` or less, with few or skewed
-          queries as well. It takes the place of `test`, which finds the single p-values
-          alone. Fewer than six queries separate nothing at 0.05; intervals are infinite.
+        * "max-t" is a bootstrap max-T test. It resamples queries with centered values. The
+          p-value of a pair is the share of samples whose largest statistic of any pair is
+          at least as large as the pair's own. The statistic is the mean difference over its
+          standard error, to which 5 / sqrt(n_queries) times the median error of all pairs
+          is added. The probability of any false positive is about `alpha` or less, with few
+          or skewed queries as well. It replaces `test`, which then gives the unadjusted
+          p-values alone. With fewer than six queries no pair is significant at 0.05, and
+          intervals are infinite.
         * "holm" is Holm's method. It has the same aim, and needs p-values that are right
           where they are smallest: with few or skewed queries those of many pairs are not.
         * "bh" is Benjamini and Hochberg's method: on average at most the share `alpha` of
-          all separations is false.
+          the significant pairs is false.
         * "auto" is "max-t" with the default `test`, and "holm" if another is asked for.
 
         With two runs there is nothing to adjust.
@@ -367,7 +373,7 @@ def compare_runs(
     alpha : float, default=0.05
         Level of the tests. Each interval has the confidence level ``1 - alpha``. With
         "max-t" intervals of differences have it for all pairs at once: if an interval does
-        not hold 0, the tests separate the pair, too. Above 0 and below 1.
+        not hold 0, the pair is significant, too. Above 0 and below 1.
 
     greater_is_better : bool, default=True
         Set it to False where the least mean is the best, as of seconds and errors.
@@ -407,8 +413,8 @@ def compare_runs(
     Warns
     -----
     UserWarning
-        If two runs are separated by their expected values, but would not be in some order
-        of tied documents, or if `test` with `adjust` could separate none.
+        If a pair is significant by expected values, but would not be in some order of tied
+        documents, or if no pair could be significant with `test` and `adjust`.
 
     See Also
     --------
@@ -587,7 +593,7 @@ def _stacked(records):
 
 
 def _warn_if_undone_by_ties(comparison):
-    """Warn of the first separation that some order of ties would undo."""
+    """Warn of the first significant pair that is not significant in some order of ties."""
     undone = undone_by_ties(comparison)
     if not undone:
         return
@@ -596,6 +602,6 @@ def _warn_if_undone_by_ties(comparison):
     in_words = f", and {n_others} more such" if n_others else ""
     warn_caller(
         f"by {measure} {better!r} is better than {worse!r} on average over the orders of "
-        f"tied documents, but not separated from it in every order{in_words}: see "
+        f"tied documents, but not significantly better in every order{in_words}: see "
         "depends_on_ties.",
     )

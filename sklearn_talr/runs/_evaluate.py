@@ -155,9 +155,9 @@ def evaluate_run(
     >>> result = evaluate_run(qrels, run, ["AP", "nDCG@10"])
     >>> print(result)
     run: 2 queries
-              expected   worst    best  trec_eval  moved
-    AP          0.9583  0.9167  1.0000     1.0000    50%
-    nDCG@10     0.9799  0.9599  1.0000     1.0000    50%
+              expected   worst    best  trec_eval  affected
+    AP          0.9583  0.9167  1.0000     1.0000       50%
+    nDCG@10     0.9799  0.9599  1.0000     1.0000       50%
     >>> float(result.expected[0, 0])
     0.9166...
     """

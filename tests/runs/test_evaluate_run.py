@@ -259,7 +259,7 @@ def test_scores_beyond_32_bits_are_tied_for_trec_eval_alone():
     result = evaluate_run({"q": {"a": 1}, "r": {"d": 1}}, run, "RR")
     for column, value in zip(COLUMNS, (1, 1, 1, 0.5)):
         assert_array_equal(getattr(result, column)[:, 0], [value, 1])
-    assert result.moved == {"RR": 0.5}
+    assert result.affected == {"RR": 0.5}
 
 
 def test_a_name_takes_the_place_of_that_of_the_run(tmp_path):
