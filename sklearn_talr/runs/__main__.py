@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ..inference._paired import TESTS
 from ._comparison import compare_runs
-from ._evaluate import evaluate_run
+from ._evaluate import DEFAULT_MEASURES, evaluate_run
 from ._files import read_qrels, read_run
 from ._mteb import read_mteb_results
 from ._result import import_pandas
@@ -41,7 +41,7 @@ _HELP_OF_QRELS = (
 )
 _OPTIONS_OF_RUNS = "measures", "missing_queries", "judged_only", "ignore_identical_ids"
 _OPTIONS_OF_TABLES = "missing", "groups", "aggregates"
-_DEFAULT_MEASURES = ["AP", "nDCG@10", "RR@10"]
+
 _EXIT_CODE_OF_SIGPIPE = 141  # Shells report it if a reader has left.
 
 
@@ -268,9 +268,9 @@ def _add_options_of_runs(parser):
         "-m",
         "--measures",
         nargs="+",
-        default=_DEFAULT_MEASURES,
+        default=list(DEFAULT_MEASURES),
         metavar="MEASURE",
-        help=f"what to measure (default: {' '.join(_DEFAULT_MEASURES)})",
+        help=f"measures to compute (default: {' '.join(DEFAULT_MEASURES)})",
     )
     parser.add_argument(
         "--missing-queries",

@@ -24,6 +24,7 @@ from ._unmatched import (
     tell_of_unmatched_queries,
 )
 
+DEFAULT_MEASURES = "AP", "nDCG@10", "RR@10"
 # Relevance by people is 0 to 4; a run whose scores are all among these may be judgments.
 _N_GRADES_OF_JUDGES = 5
 # Rounding alone gives equal values a variance up to this one.
@@ -41,7 +42,7 @@ _ROUNDING_OF_VARIANCE = 1e-24
 def evaluate_run(
     qrels: Any,
     run: Any,
-    measures: Any = ("AP", "nDCG@10", "RR@10"),
+    measures: Any = DEFAULT_MEASURES,
     *,
     missing_queries: Literal["zero", "skip"] = "zero",
     judged_only: bool = False,

@@ -438,12 +438,14 @@ def test_only_what_has_the_same_queries_and_measures_is_compared(evaluated):
     for other in (evaluate_run(qrels, run, "AP"), evaluate_run(few, run, MEASURES)):
         with pytest.raises(ValueError, match="same queries and measures"):
             compare_runs(evaluated[0], other)
-    with pytest.raises(TypeError, match="what evaluate_run returns, got dict"):
+    with pytest.raises(TypeError, match=r"takes evaluations, .* got dict"):
         compare_runs(evaluated[0], run)
     with pytest.raises(TypeError, match=r"got list. Write compare_runs\(\*evaluations\)"):
         compare_runs(evaluated)
     with pytest.raises(TypeError, match=r"Write compare_runs\(\*evaluations.values\(\)\)"):
         compare_runs(dict(enumerate(evaluated)))
+    with pytest.raises(TypeError, match="evaluations have their measures already"):
+        compare_runs(*evaluated, measures="AP")
     with pytest.raises(ValueError, match="two systems or more are needed, got 1"):
         compare_runs(evaluated[0])
     with pytest.raises(ValueError, match="'alpha' parameter of compare_runs"):
