@@ -8,6 +8,7 @@ from ._data import Qrels, Run
 from ._evaluate import DEFAULT_MEASURES, evaluate_run
 from ._files import read_qrels
 from ._result import RunEvaluation
+from ._swapped import refuse_swapped_types
 
 _FORM_WITH_NAMES = "compare_runs(qrels, {'A': run_a, 'B': run_b}, measures)"
 
@@ -64,6 +65,7 @@ class ComparedEvaluations(NamedTuple):
         evaluations = []
         for name, run in runs_by_name.items():
             try:
+                refuse_swapped_types(qrels, run)
                 evaluation = evaluate_run(judgments, run, measures, name=str(name))
             except (TypeError, ValueError) as error:
                 error.add_note(f"The error is in the run {name!r}.")
