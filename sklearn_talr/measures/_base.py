@@ -31,7 +31,16 @@ from ._ties import Ties
 
 MEASURES = {}  # classes of measures by name; each enters itself when it is defined
 
-_ALIASES = {"map": "AP", "mrr": "RR", "precision": "P", "recall": "R"}
+# Further names that users may call measures by, in lower case.
+_ALIASES = {
+    "average_precision": "AP",
+    "map": "AP",
+    "mrr": "RR",
+    "precision": "P",
+    "recall": "R",
+}
+# Names of the measures that training can maximize.
+_TRAINABLE = "AP", "nDCG"
 # Beginnings of the names of other measures of ir_measures, whose mean over orders of ties
 # has no exact formula here.
 _PREFIXES_WITHOUT_FORMULA = (
@@ -55,7 +64,6 @@ _PREFIXES_WITHOUT_FORMULA = (
 )
 # Names of other libraries, which are not understood, but tell what is meant.
 _NAMES_ELSEWHERE = {
-    "average_precision": "AP",
     "map_cut": "AP",
     "ndcg_cut": "nDCG",
     "roc_auc": "AUC",
@@ -443,7 +451,8 @@ def parse_measure(measure: Any) -> Measure:
     ----------
     measure : str or Measure, or measure of ir_measures
         A name such as ``"AP"``, ``"nDCG@10"`` or ``'AP(denominator="min")@10'``, in any
-        case. ``MAP``, ``MRR``, ``Precision`` and ``Recall`` are understood too.
+        case. ``MAP``, ``average_precision``, ``MRR``, ``Precision`` and ``Recall`` are
+        understood too.
         Measures of ir_measures are known by the names that they print.
 
     Returns
@@ -548,24 +557,65 @@ def _parse_cutoff(text, cutoff):
 
 
 def measure_name(measure, parameter="measure", others=()):
-    """Return "AP" or "nDCG" for its name, in any case, or its value, or one of `others`."""
-    names = "AP", "nDCG", *others
-    name = {"ap": "AP", "ndcg": "nDCG"}.get(str(measure).lower(), measure)
-    if name in names:
-        return name
+    """Return "AP" or "nDCG", which training can maximize, for a measure or its name.
+
+    Names are read as :func:`parse_measure` reads them.
+
+    Parameters
+    ----------
+    measure : str, Measure or measure of ir_measures
+        The measure to maximize, without cutoff and with default parameters.
+
+    parameter : str, default="measure"
+        What errors call the parameter.
+
+    others : tuple of str, default=()
+        Other values that the parameter takes, which are returned as they are.
+
+    Returns
+    -------
+    name : str
+        "AP", "nDCG" or one of `others`.
+
+    Raises
+    ------
+    ValueError
+        If it is another measure, has a cutoff or parameters, or is none.
+    """
+    if isinstance(measure, str) and measure in others:
+        return measure
+    try:
+        parsed = parse_measure(measure)
+    except ValueError:
+        parsed = None
+    for name in _TRAINABLE:
+        if parsed == MEASURES[name]():
+            return name
+    raise ValueError(_reason_against_training(measure, parameter, others))
+
+
+def _reason_against_training(measure, parameter, others):
+    """Why a parameter cannot have a value, and which measure or value may be meant."""
+    names = *_TRAINABLE, *others
     allowed = " or ".join(map(repr, names))
     message = f"{parameter} must be {allowed}, got {str(measure)!r}."
     meant = named_measure(measure)
-    if meant:
-        maker = "make_ranking_scorer" if others else "make_retrieval_scorer"
-        nearest = meant.name if meant.name in names else "AP"
-        raise ValueError(
-            f"{message} Training ranks all items: it knows no cutoff, and no other "
-            f"denominator than all relevant items. Set {parameter}={nearest!r}, and judge "
-            f"by scoring={maker}({str(meant)!r})."
+    if meant is None:
+        near = get_close_matches(str(measure), names, 1)
+        return message + (f" Is {near[0]!r} meant?" if near else "")
+    if meant.name in _TRAINABLE:
+        nearest = meant.name
+        reason = (
+            "Training counts all ranks: it has no cutoff, and no parameters of measures."
         )
-    near = get_close_matches(str(measure), names, 1)
-    raise ValueError(message + (f" Is {near[0]!r} meant?" if near else ""))
+    else:
+        nearest = "AP"
+        reason = f"Training does not maximize {meant.name}."
+    maker = "make_ranking_scorer" if others else "make_retrieval_scorer"
+    return (
+        f"{message} {reason} Set {parameter}={nearest!r}, and evaluate with "
+        f"scoring={maker}({str(meant)!r})."
+    )
 
 
 def named_measure(measure):
