@@ -35,7 +35,7 @@ SEARCHES = {
     "faiss": "user_guide/migrate",
     "memory": "user_guide/size",
     "new classes": "user_guide/unseen",
-    "threads": "user_guide/performance",
+    "threads": "user_guide/size",
     "nearest neighbors": "sklearn_talr.neighbors.HammingNeighbors",
 }
 SECONDS_TO_SETTLE = 60
