@@ -31,11 +31,16 @@ DRIVER = "chromedriver"
 # What visitors type, and a page that must be among the results
 SEARCHES = {
     "GPU": "sklearn_talr.hashing.TALRHasher",
+    "MATLAB": "user_guide/migrate",
+    "bootstrap": "user_guide/compare",
     "cite": "user_guide/support",
     "faiss": "user_guide/migrate",
+    "filter": "user_guide/search",
+    "image hashes": "user_guide/hash_lookup",
     "memory": "user_guide/size",
     "new classes": "user_guide/unseen",
     "threads": "user_guide/size",
+    "rerank": "user_guide/search",
     "nearest neighbors": "sklearn_talr.neighbors.HammingNeighbors",
 }
 SECONDS_TO_SETTLE = 60
