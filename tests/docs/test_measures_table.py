@@ -52,7 +52,9 @@ def test_every_function_is_in_the_table():
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_function_computes_the_measure(name):
     of_function = getattr(metrics, FUNCTIONS[name])(Y_TRUE, Y_SCORE, k=K)
-    assert of_function == pytest.approx((getattr(measures, name) @ K).score(Y_TRUE, Y_SCORE))
+    assert of_function == pytest.approx(
+        (getattr(measures, name) @ K).score(Y_TRUE, Y_SCORE)
+    )
 
 
 @pytest.mark.parametrize("name", ROWS)
