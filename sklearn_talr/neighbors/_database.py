@@ -27,6 +27,7 @@ from .._core.validation import ragged, refuse_unlike_labels
 from ..affinity import BaseAffinity
 from ..affinity._excluded import leave_out_groups
 from ..codes import PackedCodes, hamming_distances
+from ..codes._packed import wrap_bytes
 from ..codes._scores import signs_of_bits
 from ..histogram import RankingHistogram, hamming_histogram
 from ..histogram._hamming import weighted_histograms
@@ -868,7 +869,7 @@ class CodeDatabase(FittedAtOnce):
             targets = affinity, y, y_database
             return weighted_histograms(queries, codes, *targets, n_jobs=self.n_jobs)
         # Whoever asks by bits means them, whatever factors their scores have.
-        bits = [PackedCodes._of(each, index.n_bits) for each in (queries, codes.data)]
+        bits = [wrap_bytes(each, index.n_bits) for each in (queries, codes.data)]
         if affinity is None:
             return [RankingHistogram.from_scores(y, -hamming_distances(*bits))]
         return [hamming_histogram(*bits, affinity, y, y_database, n_jobs=self.n_jobs)]

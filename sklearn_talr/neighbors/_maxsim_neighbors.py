@@ -15,8 +15,8 @@ from .._core.progress import Progress
 from .._core.threads import map_in_threads
 from .._core.types import Any, ArrayLike, Column, Count, Rows, Self
 from .._core.validation import read_features
-from ..codes import PackedCodes, concatenate_codes, unpack_codes
-from ..codes._packed import as_packed
+from ..codes import concatenate_codes, unpack_codes
+from ..codes._packed import as_packed, wrap_bytes
 from ..codes._scores import TokenSets, read_groups, token_blocks
 from ._database import FittedAtOnce, as_asked, of_fitted
 from ._hashed_neighbors import WithHasher, fit_hasher, n_blocks
@@ -504,7 +504,7 @@ def _is_nested(rows):
 def _stored(codes, by_bits):
     """Packed codes, which have neither factors nor lengths if queries are bits."""
     packed = as_packed(codes)
-    return PackedCodes._of(packed.data, packed.n_bits) if by_bits else packed
+    return wrap_bytes(packed.data, packed.n_bits) if by_bits else packed
 
 
 def _read_labels(groups, labels):
