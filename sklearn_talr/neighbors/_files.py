@@ -20,7 +20,7 @@ from sklearn.base import clone
 
 from .._core.paths import local_path
 from ..affinity import BaseAffinity
-from ..codes._factors import Terms
+from ..codes import CodeTerms
 from ..codes._scores import columns_of, fixed
 from ..measures import Measure
 from ._ids import ids_from_arrays
@@ -307,7 +307,7 @@ def _index_of(header, arrays, hasher):
         names=None if names is None else np.array(names, dtype=object),
         owner=header["kind"],
     )
-    terms = {name: arrays[name] for name in Terms._fields if name in arrays}
+    terms = {name: arrays[name] for name in CodeTerms._fields if name in arrays}
     ids = {
         name.removeprefix("ids_"): array
         for name, array in arrays.items()
@@ -315,7 +315,7 @@ def _index_of(header, arrays, hasher):
     }
     index = Index(
         words=arrays["words"],
-        terms=Terms(**terms),
+        terms=CodeTerms(**terms),
         columns=columns,
         n_indices=header["n_samples"],
         numbers=arrays.get("numbers"),
@@ -401,7 +401,7 @@ def _has_terms(index):
         and not (are_given and have_bytes)
         and all(
             array.dtype == absent.dtype and np.isfinite(array).all()
-            for array, absent in zip(terms, Terms())
+            for array, absent in zip(terms, CodeTerms())
         )
     )
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from .._core.validation import read_ids
-from ..codes import PackedCodes
-from ..codes._factors import Terms
+from ..codes import CodeTerms
+from ..codes._packed import wrap_bytes
 from ..codes._scores import columns_of, fixed, word_size
 from ._filters import read_items, refuse_numbers_of_all_items
 from ._ids import Ids
@@ -29,7 +29,7 @@ class Index:
     words : ndarray of shape (n_words, n_items), unsigned
         Codes as `columns_of` lays them out.
 
-    terms : Terms
+    terms : CodeTerms
         Factors and addends of the codes.
 
     columns : Columns
@@ -58,7 +58,7 @@ class Index:
     """
 
     words: np.ndarray
-    terms: Terms
+    terms: CodeTerms
     columns: Columns
     n_indices: int
     numbers: np.ndarray | None = None
@@ -73,7 +73,7 @@ class Index:
         """The index of the first items, by their packed codes."""
         return cls(
             words=columns_of(packed.data),
-            terms=packed._terms,
+            terms=packed.terms,
             columns=columns,
             n_indices=len(packed),
             targets=targets,
@@ -100,7 +100,7 @@ class Index:
         return replace(
             self,
             words=fixed(np.hstack((self.words, columns_of(packed.data)))),
-            terms=Terms.join([self.terms, packed._terms]),
+            terms=CodeTerms.join([self.terms, packed.terms]),
             n_indices=n_indices,
             numbers=numbers,
             targets=self.targets.append(y, len(packed)),
@@ -110,7 +110,7 @@ class Index:
 
     def _refuse_other_terms(self, packed):
         n_terms = self.terms.n_terms
-        n_added = packed._terms.n_terms
+        n_added = packed.terms.n_terms
         if n_added != n_terms:
             raise ValueError(
                 f"X has {n_added} terms per code and the codes of the database have "
@@ -263,7 +263,7 @@ class Index:
     @property
     def codes(self):
         """Packed codes of the items, in the order of their indices."""
-        return PackedCodes._of(self.bits_of(slice(None)), self.n_bits, "little", self.terms)
+        return wrap_bytes(self.bits_of(slice(None)), self.n_bits, terms=self.terms)
 
     def __getstate__(self):
         return vars(self) | {"lookup": RadiusLookup()}

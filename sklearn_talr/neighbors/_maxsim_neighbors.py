@@ -17,8 +17,8 @@ from .._core.progress import Progress
 from .._core.threads import map_in_threads
 from .._core.types import Any, ArrayLike, Column, Count, Rows, Self
 from .._core.validation import ragged, read_features
-from ..codes import PackedCodes, concatenate_codes, unpack_codes
-from ..codes._packed import as_packed
+from ..codes import concatenate_codes, unpack_codes
+from ..codes._packed import as_packed, wrap_bytes
 from ..codes._scores import TokenSets, read_groups, token_blocks
 from ._base import FittedAtOnce, as_results, fitted_property
 from ._fit_hasher import fit_hasher, n_blocks
@@ -570,7 +570,7 @@ def _is_nested(rows):
 def _codes_to_store(codes, by_bits):
     """Packed codes, which have neither factors nor lengths if queries are bits."""
     packed = as_packed(codes)
-    return PackedCodes._of(packed.data, packed.n_bits) if by_bits else packed
+    return wrap_bytes(packed.data, packed.n_bits) if by_bits else packed
 
 
 def _read_labels(groups, labels):

@@ -13,7 +13,7 @@ from .._core.state import validate_aside, validate_seen
 from .._core.threads import slices
 from .._core.validation import as_numpy
 from ..codes import PackedCodes
-from ..codes._packed import as_packed, refuse_integers, refuse_no_bits
+from ..codes._packed import as_packed, refuse_integers, refuse_no_bits, wrap_bytes
 from ..codes._scores import word_size
 
 _ROWS_PER_BLOCK = 65_536
@@ -119,7 +119,7 @@ def _pack_positive(X, n_bits):
     """Packed codes whose ones are positive entries, in blocks, without a copy of X."""
     blocks = slices(len(X), _ROWS_PER_BLOCK)
     octets = [np.packbits(X[rows] > 0, axis=1, bitorder="little") for rows in blocks]
-    return PackedCodes._of(np.concatenate(octets), n_bits)
+    return wrap_bytes(np.concatenate(octets), n_bits)
 
 
 def read_bits(X, index):

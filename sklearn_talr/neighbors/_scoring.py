@@ -4,7 +4,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..affinity._excluded import leave_out_groups
-from ..codes import PackedCodes, hamming_distances
+from ..codes import hamming_distances
+from ..codes._packed import wrap_bytes
 from ..histogram import RankingHistogram, hamming_histogram
 from ..histogram._hamming import weighted_histograms
 from ._filters import refuse_other_order
@@ -67,8 +68,8 @@ def _count(index, queries, affinity, y, y_database, n_jobs):
             queries.values, index.codes, affinity, y, y_database, n_jobs=n_jobs
         )
     # Queries that are bits are compared by bits alone. Factors of the codes do not count.
-    query_codes = PackedCodes._of(queries.values, index.n_bits)
-    codes = PackedCodes._of(index.codes.data, index.n_bits)
+    query_codes = wrap_bytes(queries.values, index.n_bits)
+    codes = wrap_bytes(index.codes.data, index.n_bits)
     if affinity is None:
         distances = hamming_distances(query_codes, codes)
         return [RankingHistogram.from_scores(y, -distances)]

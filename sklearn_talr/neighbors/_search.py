@@ -11,7 +11,7 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from .._core.threads import map_in_threads, slices
-from ..codes._factors import Terms
+from ..codes import CodeTerms
 from ..codes._scores import fixed, signs_of_bits
 from ._filters import Eligible
 from ._index import Index
@@ -166,13 +166,13 @@ class _Part(NamedTuple):
     words : ndarray of shape (n_words, n_items), unsigned
         Codes of the items, as `columns_of` lays them out.
 
-    terms : Terms or None
+    terms : CodeTerms or None
         Factors and addends of the items. None if queries are bits, which need none.
     """
 
     rows: slice | np.ndarray
     words: np.ndarray
-    terms: Terms | None
+    terms: CodeTerms | None
 
 
 class _Hits(NamedTuple):
@@ -268,7 +268,7 @@ class _Scan:
     def _part(self, rows):
         terms = None
         if not self.request.queries.are_bits:
-            terms = Terms(*map(fixed, self.index.terms.rows(rows)))
+            terms = CodeTerms(*map(fixed, self.index.terms.rows(rows)))
         if isinstance(rows, slice):
             words = self.index.words[:, rows]
         else:
