@@ -415,7 +415,7 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
                 "n_rescored set, or load(path, features=...), or set it to None."
             )
         n_to_rescore = max(request.n_neighbors, self.n_rescored)
-        candidates = search(index, replace(request, n_neighbors=n_to_rescore))
+        candidates = search(index, request._replace(n_neighbors=n_to_rescore))
         values, indices = rescore(
             feature_rows(request.queries.features),
             index.features,

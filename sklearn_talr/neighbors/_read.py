@@ -96,7 +96,9 @@ def _read_packed_codes(codes, columns):
             f"X has {codes.n_bits} bits, but {columns.owner} holds codes of "
             f"{columns.n_bits} bits."
         )
-    return as_packed(codes), columns._replace(n_bits=codes.n_bits)
+    if columns.n_bits is None:
+        columns = columns._replace(n_bits=codes.n_bits)
+    return as_packed(codes), columns
 
 
 def _validated_entries(X, columns):

@@ -1,6 +1,5 @@
 """Requests: the queries of a call, and which items each of them may find."""
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -41,8 +40,7 @@ class Queries(NamedTuple):
         return self.values.dtype.kind == "u"
 
 
-@dataclass(frozen=True, eq=False)
-class SearchRequest:
+class SearchRequest(NamedTuple):
     """A search, checked: either for the nearest items or for all items within a radius.
 
     Parameters

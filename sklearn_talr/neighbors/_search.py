@@ -4,7 +4,7 @@
 generates what blocks of queries have found. Another engine would stand beside it.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -48,6 +48,8 @@ class Found(NamedTuple):
     def concatenate(cls, blocks):
         """What all queries have found, from what blocks of queries have found."""
         blocks = list(blocks)
+        if len(blocks) == 1:
+            return blocks[0]
         return cls(
             counts=np.concatenate([found.counts for found in blocks]),
             rows=np.concatenate([found.rows for found in blocks]),
@@ -140,8 +142,7 @@ def search_blocks(index, request):
 def _with_candidates(index, request):
     """The request, whose weights meet the items that are nearest by bits, with all ties."""
     signs = signs_of_bits(request.queries.values, index.n_bits)
-    by_bits = replace(
-        request,
+    by_bits = request._replace(
         queries=request.queries._replace(values=signs),
         n_neighbors=max(request.n_candidates, request.n_neighbors),
         n_candidates=None,
@@ -152,7 +153,7 @@ def _with_candidates(index, request):
         for found in search_blocks(index, by_bits)
         for rows in found.split(found.rows)
     ]
-    return replace(request, eligible=Eligible(rows_by_query=candidates))
+    return request._replace(eligible=Eligible(rows_by_query=candidates))
 
 
 class _Part(NamedTuple):
