@@ -10,7 +10,7 @@ from .._core.fitted_hasher import FittedHasher
 from .._core.paths import local_path
 from .._core.types import Any, FilePath, Literal
 from .._core.validation import NUMPY
-from ..hashing._base import BaseHasher, Layers
+from ..hashing import BaseHasher, Layers
 
 _TINY = np.finfo(np.float32).tiny
 # Nodes from the last sums to an output, as text of ONNX; type 1 is float32, 2 uint8
@@ -122,24 +122,29 @@ def to_onnx(
     hasher = getattr(hasher, view, hasher)
     kind, weighs = type(hasher), output == "query_weights"
     name = kind.__name__
-    # The layers, unless there is more to the output
-    steps = ["query_weights"] if weighs else ["transform", "encode", "quantize"]
-    steps.append("prepare")
-    own = [step for step in steps if getattr(kind, step) is not getattr(BaseHasher, step)]
-    if "quantize" in own:
+    function = hasher.__talr_hash_function__(NUMPY)
+    if not weighs and function.quantize is not None:
         raise ValueError(
             f"a graph of codes is impossible for {name}, which finds them in a way of its "
             "own, such as coordinate descent. Encode the database by its `encode`, and "
             'export what queries need by output="query_weights".'
         )
-    layers = (hasher.query_function if weighs else hasher.hash_function)(NUMPY)
-    if own or not isinstance(layers, Layers):
+    # The graph is right only if the methods of the base class give the output, from layers.
+    methods = ["query_weights"] if weighs else ["transform", "encode"]
+    has_own_method = any(
+        getattr(kind, method) is not getattr(BaseHasher, method) for method in methods
+    )
+    layers = function.activations
+    if weighs and function.query_weights is not None:
+        layers = function.query_weights
+    is_layers = isinstance(layers, Layers) and function.prepare is None
+    if has_own_method or not is_layers:
         raise ValueError(
             f"hasher, a {name}, has a function of its own, which to_onnx does not "
             "know: it writes linear layers with rectifiers between them."
         )
     onnx = optional("onnx", "to_onnx needs the package onnx: pip install onnx")
-    model = _model(onnx, layers, hasher._saturates_queries, output)
+    model = _model(onnx, layers, function.saturates_weights, output)
     onnx.checker.check_model(model, full_check=True)
     onnx.save_model(model, os.fspath(path))
 

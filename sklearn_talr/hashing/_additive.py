@@ -1,5 +1,6 @@
 """A hasher for weighted queries: words whose vectors add up to the features."""
 
+from dataclasses import replace
 from numbers import Integral, Real
 
 import numpy as np
@@ -23,7 +24,8 @@ from .._core.validation import Space
 from ..codes import PackedCodes, weighted_scores
 from ..codes._packed import as_packed
 from ..features._scaling import without_far_rows
-from ._base import BaseHasher, Layers, check_features
+from ._base import BaseHasher, check_features
+from ._function import HashFunction, Layers
 from ._words import TangentProjection, scaled
 from ._words_choice import fit_best, methods_to_fit, n_tasks_of_all
 from ._words_fit import CodeSettings, choose_frame, improve_bits
@@ -218,7 +220,6 @@ class AdditiveHasher(BaseHasher):
 
     default_query = "weights"
     _fits_items = False  # whether an index holds the rows of `fit`, which it then says
-    _follows_arrays = False  # bits are chosen by loops over the columns of NumPy arrays
 
     _parameter_constraints = {
         "n_bits": [Interval(Integral, 1, None, closed="left")],
@@ -349,7 +350,8 @@ class AdditiveHasher(BaseHasher):
         packed = super().encode(X)
         if self._model_.frame.metric != "cosine":
             return packed
-        is_zero = np.ravel((self._enter(X)[1] != 0).sum(axis=1)) == 0
+        _, _, X = self._check_seen(X)
+        is_zero = np.ravel((X != 0).sum(axis=1)) == 0
         if is_zero.any():
             first = number_of_row(is_zero.argmax())
             warn_caller(
@@ -412,7 +414,8 @@ class AdditiveHasher(BaseHasher):
         # Rows are scaled by a power of 2 to at most 1. Scores that differ by rounding alone
         # count as equal.
         metric = self._model_.frame.metric
-        X = scaled(self._enter(X)[1], metric).astype(np.float64)
+        _, _, X = self._check_seen(X)
+        X = scaled(X, metric).astype(np.float64)
         if metric == "euclidean":
             X -= X.mean(axis=0)
         X = np.ldexp(X, -np.frexp(np.abs(X).max())[1])
@@ -499,13 +502,8 @@ class AdditiveHasher(BaseHasher):
         progress = Progress(self, X, y, n_most, "iteration", fitted=fitted)
         return progress
 
-    @property
-    def n_weights(self) -> int:
-        """Weights of a query: one for each value of each word."""
-        return self.query_coef_.shape[1]
-
-    def query_function(self, space: Space) -> Layers:
-        """Return the function from rows to the weights of queries.
+    def __talr_hash_function__(self, space: Space) -> HashFunction:
+        """Make the hash function of this fit.
 
         Parameters
         ----------
@@ -514,33 +512,24 @@ class AdditiveHasher(BaseHasher):
 
         Returns
         -------
-        function : Layers
-            Inner products with the vectors of all values of words.
+        function : HashFunction
+            Weights are inner products with the vectors of all values of words; bits are
+            those of the words whose vectors add up to a row.
         """
-        intercepts = [np.zeros(self.n_weights)]
-        return Layers([self.query_coef_], intercepts, *vars(self).get("means_", []))
+        single_bits = super().__talr_hash_function__(space)
+        n_weights = self.query_coef_.shape[1]
+        (mean,) = vars(self).get("means_", [None])
+        return replace(
+            single_bits,
+            quantize=self._model_.quantize,
+            query_weights=Layers([self.query_coef_], [np.zeros(n_weights)], mean=mean),
+            n_weights=n_weights,
+            score_rule=self._model_.rule,
+            n_values_per_row=max(single_bits.n_values_per_row, n_weights),
+        )
 
-    def quantize(self, X: Any, function: Any) -> tuple[Any, NDArray[np.uint8] | None]:
-        """Find the words whose vectors add up to rows.
-
-        Parameters
-        ----------
-        X : {ndarray, CSR} of shape (n, n_features)
-            Features.
-
-        function : callable
-            Ignored.
-
-        Returns
-        -------
-        bits : ndarray of shape (n, n_bits)
-            Bits of the words.
-
-        lengths : ndarray of shape (n,), dtype uint8, or None
-            Bytes that tell lengths and factors, by `code_factors`.
-        """
-        return self._model_.quantize(X)
-
-    def code_factors(self) -> Any:
-        """Return the rule by which codes get factors and addends."""
-        return self._model_.rule
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # Bits are chosen by compiled loops over the columns of NumPy arrays.
+        tags.array_api_support = False
+        return tags

@@ -9,18 +9,20 @@ What training rows get is said as if they had not been there, see
 :mod:`sklearn_talr.kernel_ridge`.
 """
 
-import copy
+from dataclasses import replace
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils.extmath import randomized_svd
 
+from .._core.validation import Space
 from ..features._scaling import mean_and_unit
 from ..features._similar_rows import units_of_features
 from ..kernel_ridge._model import LeftOutRegression
 from ._base import BaseHasher, errors_told
 from ._class_probabilities import ClassProbabilities
+from ._function import HashFunction
 
 _N_FACTORS = 256  # the more, the better weighted queries follow fine grades
 
@@ -213,6 +215,8 @@ def beside_features(views, taught, is_shared):
 class ViewLayers(BaseHasher):
     """The fitted hash function of one view, a hasher like any other.
 
+    Weights of queries saturate. Features are in NumPy.
+
     Attributes
     ----------
     coefs_, intercepts_ : list of ndarray
@@ -221,9 +225,6 @@ class ViewLayers(BaseHasher):
     means_ : list of one ndarray
         Subtracted from the features first.
     """
-
-    _follows_arrays = False
-    _saturates_queries = True
 
     @classmethod
     def of(cls, fitted):
@@ -247,6 +248,16 @@ class ViewLayers(BaseHasher):
         """
         return self
 
+    def __talr_hash_function__(self, space: Space) -> HashFunction:
+        """Make the function of the layers, whose weights of queries saturate."""
+        layers = super().__talr_hash_function__(space)
+        return replace(layers, saturates_weights=True)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.array_api_support = False
+        return tags
+
 
 class BehindTeacher(ViewLayers):
     """A hasher of what a teacher says of features.
@@ -260,12 +271,7 @@ class BehindTeacher(ViewLayers):
         Fitted on features that teachers of both views gave.
     """
 
-    def _enter(self, X):
-        _, X, space = super()._enter(X)
-        behind = copy.copy(self.hasher_)
-        behind.prepare = self.teacher_.transform
-        return behind, X, space
-
-    @property
-    def _n_features_out(self):
-        return self.hasher_._n_features_out
+    def __talr_hash_function__(self, space: Space) -> HashFunction:
+        """Make the function of `hasher_` behind the teacher."""
+        function = self.hasher_.__talr_hash_function__(space)
+        return replace(function, prepare=self.teacher_.transform)

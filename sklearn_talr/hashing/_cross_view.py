@@ -17,6 +17,7 @@ from .._core.parameters import KW_ONLY, parameters
 from .._core.progress import Progress, warn_caller
 from .._core.state import replace_fitted
 from .._core.types import Column, NDArray, Rows, Sequence
+from .._core.validation import NUMPY, Space
 from ..codes import PackedCodes
 from ..losses._tie_aware import loss_of
 from ..metrics import make_retrieval_scorer
@@ -29,6 +30,7 @@ from ._common_space import (
     teach_classes,
     teach_judgments,
 )
+from ._function import HashFunction
 from ._gradient import GradientHasher
 from ._towers import fit_towers
 from ._views import check_views, judgments_by_query
@@ -219,8 +221,6 @@ class CrossViewHasher(GradientHasher):
     >>> hasher.score(X[900:], y[900:], X_query=Q[:300], y_query=y[:300]) > 0.6
     True
     """
-
-    _follows_arrays = False
 
     _parameter_constraints = GradientHasher._parameter_constraints | {
         "query": [StrOptions({"bits", "weights"})],
@@ -467,16 +467,27 @@ class CrossViewHasher(GradientHasher):
         with errors_told(message), errors_of(self, self.query_hasher_):
             return getattr(self.query_hasher_, method)(X)
 
-    def _enter(self, X):
-        check_is_fitted(self)
-        with errors_of(self, self.item_hasher_):
-            return self.item_hasher_._enter(X)
+    def __talr_hash_function__(self, space: Space) -> HashFunction:
+        """Make the hash function of items, which that of `item_hasher_` is.
+
+        Parameters
+        ----------
+        space : Space
+            NumPy.
+
+        Returns
+        -------
+        function : HashFunction
+            That of queries is the one of `query_hasher_`.
+        """
+        return self.item_hasher_.__talr_hash_function__(space)
 
     @property
     def _n_features_out(self):
-        return self.item_hasher_._n_features_out
+        return self.__talr_hash_function__(NUMPY).n_bits
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        tags.array_api_support = False
         tags.target_tags.required = True
         return tags

@@ -1,5 +1,6 @@
 """TALRHasher: hash codes by gradients of a tie-aware ranking measure, or of any loss."""
 
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Literal, Self
 
@@ -12,6 +13,7 @@ from ..losses._tie_aware import loss_of
 from ..measures import Measure
 from ..metrics import make_retrieval_scorer
 from ._base import BaseHasher
+from ._function import HashFunction
 from ._linear import PROJECTIONS
 from .training._data import check_chunk, check_data
 from .training._fit import fit_by_gradient
@@ -522,8 +524,8 @@ class TALRHasher(GradientHasher):
         """
         return make_retrieval_scorer(loss_of(self.loss).measure)(self, X, y)
 
-    def hash_function(self, space: Space) -> Callable[..., Any]:
-        """Return the function from rows to activations: layers, or the user's module.
+    def __talr_hash_function__(self, space: Space) -> HashFunction:
+        """Make the hash function of this fit: layers, or the user's module.
 
         Parameters
         ----------
@@ -532,22 +534,21 @@ class TALRHasher(GradientHasher):
 
         Returns
         -------
-        function : callable
-            ``function(X) -> activations`` of shape (n, n_bits).
+        function : HashFunction
+            Its weights saturate if similarity goes by labels rather than by distances.
         """
-        if not self._own_threads:
-            return super().hash_function(space)
-        return of_torch("ModuleFunction")(self.module, self.module_state_).moved_to(space)
-
-    @property
-    def _own_threads(self) -> bool:
-        """Whether the hash function is a module, which has threads of its own."""
-        return "module_state_" in vars(self)
-
-    @property
-    def _saturates_queries(self) -> bool:
-        """Whether similarity goes by labels rather than by distances."""
-        return not getattr(vars(self).get("affinity_"), "by_distance", False)
+        affinity = vars(self).get("affinity_")
+        by_labels = not getattr(affinity, "by_distance", False)
+        if "module_state_" not in vars(self):
+            layers = super().__talr_hash_function__(space)
+            return replace(layers, saturates_weights=by_labels)
+        module = of_torch("ModuleFunction")(self.module, self.module_state_)
+        return HashFunction(
+            activations=module.moved_to(space),
+            n_bits=self._n_features_out,
+            saturates_weights=by_labels,
+            has_own_threads=True,
+        )
 
     def _trains_in(self, space):
         """Whether training leaves features where they are: tensors on a CUDA device.

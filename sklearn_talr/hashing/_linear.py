@@ -15,7 +15,8 @@ from .._core.state import replace_fitted
 from .._core.threads import one_thread
 from .._core.types import Any, Rows, Seed, Self
 from ..features._scaling import centered, mean_and_unit, without_far_rows
-from ._base import BaseHasher, check_features, feed_forward
+from ._base import BaseHasher, check_features
+from ._function import feed_forward
 
 _ITQ_ITERATIONS = 50  # as in the paper
 _MOST_DENSE_CELLS = 2**24  # of a sparse matrix that is made dense as a whole
