@@ -1,7 +1,7 @@
 """CrossViewHasher: codes for queries of one kind and items of another."""
 
 from numbers import Integral
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -36,6 +36,31 @@ from ._towers import fit_towers
 from ._views import check_views, judgments_by_query
 
 _AUTO = StrOptions({"auto"})
+
+
+class _Functions(NamedTuple):
+    """Fitted hash functions of both views.
+
+    Parameters
+    ----------
+    items, queries : hasher
+        The functions.
+
+    losses : list of float
+        Mean loss of each epoch.
+
+    n_iter : int
+        Number of epochs, or of alternations.
+
+    item_layers : dict, default=None
+        Fitted attributes of the items' function, if it is layers.
+    """
+
+    items: object
+    queries: object
+    losses: list
+    n_iter: int
+    item_layers: dict | None = None
 
 
 @parameters
@@ -297,77 +322,105 @@ class CrossViewHasher(GradientHasher):
         UserWarning
             If most items are relevant to no query.
         """
-        has_query_view, are_partners = X_query is not None, y is None
         views = check_views(self, X, y, X_query, y_query, groups, groups_query)
-        pairs = views.pairs
-        # Judgments of few items tell nothing of the others.
-        is_sparse = (
-            pairs.judgments is not None and 2 * pairs.n_items_known() < pairs.n_items
+        self._refuse_unlike_widths(views)
+        has_few_judgments = _has_few_judgments(views.pairs)
+        teaching = self._choose_teaching(
+            views.pairs, are_partners=y is None, has_few_judgments=has_few_judgments
         )
-        if is_sparse:
-            warn_caller(
-                f"y has only {pairs.n_items_known()} of {pairs.n_items} items that are "
-                "relevant to any query, and judgments tell nothing of the others. If both "
-                "views have good features of one kind, such as embeddings by one model, "
-                "codes that know no judgments may rank better: compare with ITQHasher or "
-                "AdditiveHasher."
-            )
-        widths = views.X.shape[1], views.X_query.shape[1]
-        if self.shared and widths[0] != widths[1]:
-            raise ValueError(
-                f"shared=True needs features of one kind, but X has {widths[0]} and "
-                f"X_query {widths[1]}. Set shared=False."
-            )
+        is_additive = teaching is not None and self.query == "weights"
+        n_teachers = 0 if teaching is None else 2
+        progress = Progress(
+            self,
+            X,
+            y,
+            0 if is_additive else self.max_iter,
+            "epoch",
+            n_fits=n_teachers + is_additive,
+        )
         rng = independent_random_state(self.random_state)
-        # Both views as teachers see them.
-        taught, by_classes = views, self.teacher is not None and pairs.classes is not None
-        teaches = by_classes or not (self.teacher is None or are_partners or is_sparse)
-        is_additive = teaches and self.query == "weights"
-        n_epochs, n_fits = 0 if is_additive else self.max_iter, 2 * teaches + is_additive
-        progress = Progress(self, X, y, n_epochs, "epoch", n_fits=n_fits)
-        if by_classes:
-            teacher = None if isinstance(self.teacher, str) else self.teacher
-            taught = teach_classes(views, teacher, progress)
-        elif self.teacher is not None and not isinstance(self.teacher, str):
+        taught = self._teach(views, teaching, rng, progress)
+        if is_additive:
+            functions = self._fit_additive(taught, rng, progress)
+        else:
+            is_shared = self.shared or views.pairs.same_rows or teaching == "classes"
+            functions = self._fit_towers(taught, rng, progress, is_shared=is_shared)
+        fitted = views.items.seen | {
+            "teacher_": taught.items.teacher,
+            "query_teacher_": taught.queries.teacher,
+            "affinity_": views.pairs.affinity.given,
+            "has_query_view_": X_query is not None,
+            "loss_curve_": functions.losses,
+            "n_iter_": functions.n_iter,
+        }
+        if teaching is None:
+            fitted |= functions.item_layers
+            fitted["item_hasher_"] = functions.items
+            fitted["query_hasher_"] = functions.queries
+        else:
+            fitted["item_hasher_"] = _behind_teacher(
+                views.items, taught.items, functions.items
+            )
+            fitted["query_hasher_"] = _behind_teacher(
+                views.queries, taught.queries, functions.queries
+            )
+        return replace_fitted(self, progress.finish(fitted))
+
+    def _refuse_unlike_widths(self, views):
+        n_features = views.items.X.shape[1]
+        n_query_features = views.queries.X.shape[1]
+        if self.shared and n_features != n_query_features:
+            raise ValueError(
+                f"shared=True needs features of one kind, but X has {n_features} and "
+                f"X_query {n_query_features}. Set shared=False."
+            )
+
+    def _choose_teaching(self, pairs, *, are_partners, has_few_judgments):
+        """What teachers of both views learn: "classes", "judgments" or None."""
+        if self.teacher is None:
+            return None
+        if pairs.classes is not None:
+            return "classes"
+        if not isinstance(self.teacher, str):
             raise ValueError(
                 "teacher needs labels or label indicators of both sides, as y and y_query. "
                 "Set teacher='auto' or None for judgments and other affinities."
             )
-        elif teaches:
-            taught = teach_judgments(views, rng, progress)
-            if self.query == "bits":
-                taught = beside_features(views, taught, self.shared)
-        fitted = {"teacher_": taught.teacher, "query_teacher_": taught.query_teacher}
-        # Hash functions of both.
-        if is_additive:
-            how = {"verbose": self.verbose, "random_state": rng}
-            additive = AdditiveHasher(self.n_bits, metric="inner_product", **how)
-            with progress.nested("fit-additive-hasher")(additive):
-                item = query = additive.fit(taught.X)
-            losses, n_iter = [], additive.n_iter_
-        else:
-            is_shared = self.shared or pairs.same_rows or by_classes
-            how = loss_of(self.loss), taught, is_shared, rng, progress
-            of_item, of_query, losses = fit_towers(self, *how)
-            n_iter = len(losses)
-            item = ViewLayers.of(taught.seen | of_item)
-            query = ViewLayers.of(taught.seen_query | of_query)
-            fitted |= {} if teaches else of_item
-        # Functions of features, also behind teachers.
-        if teaches:
-            behind = {"teacher_": taught.teacher, "hasher_": item}
-            behind_query = {"teacher_": taught.query_teacher, "hasher_": query}
-            item = BehindTeacher.of(views.seen | behind)
-            query = BehindTeacher.of(views.seen_query | behind_query)
-        fitted |= {
-            "affinity_": pairs.affinity.given,
-            "has_query_view_": has_query_view,
-            "loss_curve_": losses,
-            "n_iter_": n_iter,
-            "item_hasher_": item,
-            "query_hasher_": query,
-        }
-        return replace_fitted(self, progress.finish(views.seen | fitted))
+        return None if are_partners or has_few_judgments else "judgments"
+
+    def _teach(self, views, teaching, rng, progress):
+        """Views in the coordinates from which hash functions learn."""
+        if teaching is None:
+            return views
+        if teaching == "classes":
+            teacher = None if isinstance(self.teacher, str) else self.teacher
+            return teach_classes(views, teacher, progress)
+        taught = teach_judgments(views, rng, progress)
+        if self.query == "weights":
+            return taught
+        return beside_features(views, taught, is_shared=self.shared)
+
+    def _fit_additive(self, taught, rng, progress):
+        """Code the coordinates of items; queries get their weights from the same hasher."""
+        hasher = AdditiveHasher(
+            self.n_bits, metric="inner_product", verbose=self.verbose, random_state=rng
+        )
+        with progress.nested("fit-additive-hasher")(hasher):
+            hasher.fit(taught.items.X)
+        return _Functions(hasher, hasher, losses=[], n_iter=hasher.n_iter_)
+
+    def _fit_towers(self, taught, rng, progress, *, is_shared):
+        """Train layers of both views."""
+        towers = fit_towers(
+            self, loss_of(self.loss), taught, rng, progress, is_shared=is_shared
+        )
+        return _Functions(
+            items=ViewLayers.from_fitted(taught.items.seen | towers.items),
+            queries=ViewLayers.from_fitted(taught.queries.seen | towers.queries),
+            losses=towers.losses,
+            n_iter=len(towers.losses),
+            item_layers=towers.items,
+        )
 
     def transform_query(self, X: Rows) -> NDArray[np.uint8]:
         """Compute binary codes of queries.
@@ -382,7 +435,7 @@ class CrossViewHasher(GradientHasher):
         codes : ndarray of shape (n_queries, n_bits), dtype uint8
             Zeros and ones.
         """
-        return self._ask("transform", X)
+        return self._call_query_hasher("transform", X)
 
     def encode_query(self, X: Rows) -> PackedCodes:
         """Compute binary codes of queries, packed eight bits to the byte.
@@ -397,7 +450,7 @@ class CrossViewHasher(GradientHasher):
         codes : PackedCodes
             Codes of shape (n_queries, n_bits), in little bit order.
         """
-        return self._ask("encode", X)
+        return self._call_query_hasher("encode", X)
 
     def query_weights(self, X: Rows) -> NDArray[np.float32]:
         """Compute how much each bit of an item's code counts for weighted queries.
@@ -413,7 +466,7 @@ class CrossViewHasher(GradientHasher):
             As of other hashers; under ``query="weights"`` behind teachers those of
             :class:`AdditiveHasher`.
         """
-        return self._ask("query_weights", X)
+        return self._call_query_hasher("query_weights", X)
 
     def score(
         self, X: Rows, y: Any = None, *, X_query: Rows | None = None, y_query: Any = None
@@ -447,21 +500,27 @@ class CrossViewHasher(GradientHasher):
             If `fit` was given queries and `score` is not, or the other way round.
         """
         check_is_fitted(self)
-        if self.has_query_view_ != (X_query is not None):
-            given = "was" if self.has_query_view_ else "was not"
+        if self.has_query_view_ and X_query is None:
             raise ValueError(
-                f"fit {given} given queries, and so must score be: pass X_query, with "
-                "y_query or judgments as y, where fit had them, and nowhere else."
+                "fit was given queries, so score needs queries: pass X_query, with y_query "
+                "or judgments as y."
+            )
+        if not self.has_query_view_ and X_query is not None:
+            raise ValueError(
+                "fit was not given queries, so each row of X is a query: call score(X, y) "
+                "without X_query."
             )
         measure = loss_of(self.loss).measure
         if X_query is None:
             return make_retrieval_scorer(measure)(self, X, y)
-        if y_query is None:  # judgments, a row a query
-            y_query, y = judgments_by_query(self.affinity_, X, y, X_query), None
+        if y_query is None:
+            # Judgments are targets of queries, and items have none.
+            y_query = judgments_by_query(self.affinity_, X, y, X_query)
+            y = None
         return make_retrieval_scorer(measure, database=(X, y))(self, X_query, y_query)
 
-    def _ask(self, method, X):
-        """Call a method of the queries' function, whose errors say which features fail."""
+    def _call_query_hasher(self, method, X):
+        """Call a method of the queries' function; errors name the features of queries."""
         check_is_fitted(self)
         message = "Features of queries cannot be used: {}"
         with errors_told(message), errors_of(self, self.query_hasher_):
@@ -491,3 +550,29 @@ class CrossViewHasher(GradientHasher):
         tags.array_api_support = False
         tags.target_tags.required = True
         return tags
+
+
+def _has_few_judgments(pairs):
+    """Whether most items are relevant to no query, by judgments; warn if so.
+
+    Judgments then say nothing about most items.
+    """
+    if pairs.judgments is None:
+        return False
+    n_relevant_items = pairs.n_items_known()
+    if 2 * n_relevant_items >= pairs.n_items:
+        return False
+    warn_caller(
+        f"y has only {n_relevant_items} of {pairs.n_items} items that are relevant to any "
+        "query, and judgments say nothing about the others. If both views have good "
+        "features of one kind, such as embeddings by one model, codes without judgments "
+        "may rank better: compare with ITQHasher or AdditiveHasher."
+    )
+    return True
+
+
+def _behind_teacher(view, taught, hasher):
+    """The function of features of a view, which its teacher turns into coordinates."""
+    return BehindTeacher.from_fitted(
+        view.seen | {"teacher_": taught.teacher, "hasher_": hasher}
+    )
