@@ -1,7 +1,9 @@
 """A hasher for weighted queries: words whose vectors add up to the features."""
 
 from dataclasses import replace
+from functools import partial
 from numbers import Integral, Real
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -31,10 +33,11 @@ from ._words_choice import fit_best, methods_to_fit, n_tasks_of_all
 from ._words_fit import CodeSettings, choose_frame, improve_bits
 
 _ITERATIONS_PER_CHUNK = 2
-# Neighbors that `score` looks for, and cells of its tables of scores
+# Neighbors that `score` looks for
 _N_NEIGHBORS = 10
+# Cells of the tables of scores that `score` makes at a time
 _CELLS_PER_BLOCK = 2**20
-# The heights of so many rows set the bounds of all heights.
+# The heights of the first rows set the bounds of all heights.
 _ROWS_FOR_HEIGHTS = 4_096
 
 
@@ -411,40 +414,11 @@ class AdditiveHasher(BaseHasher):
         if n_samples < 2:
             raise ValueError("X has one sample, which has no others to find; pass more.")
         n_neighbors = min(_N_NEIGHBORS, max(1, (n_samples - 1) // 2))
-        # Rows are scaled by a power of 2 to at most 1. Scores that differ by rounding alone
-        # count as equal.
-        metric = self._model_.frame.metric
         _, _, X = self._check_seen(X)
-        X = scaled(X, metric).astype(np.float64)
-        if metric == "euclidean":
-            X -= X.mean(axis=0)
-        X = np.ldexp(X, -np.frexp(np.abs(X).max())[1])
-        squares = np.einsum("ij,ij->i", X, X)
-        halves = squares / 2 if metric == "euclidean" else 0
-        rounded = 8 * np.finfo(np.float64).eps * X.shape[1]
-
-        def count(rows):
-            true_scores = X[rows] @ X.T - halves
-            code_scores = weighted_scores(weights[rows], packed)
-            # No row is its own neighbor.
-            itself = np.arange(len(code_scores)), np.arange(rows.start, rows.stop)
-            true_scores[itself] = -np.inf
-            code_scores[itself] = -np.inf
-
-            place = n_samples - n_neighbors
-            last_true_score = np.partition(true_scores, place, axis=1)[:, [place]]
-            true_scores += rounded * np.add.outer(squares[rows], squares)
-            is_neighbor = true_scores >= last_true_score
-            last_code_score = np.partition(code_scores, place, axis=1)[:, [place]]
-            is_above = code_scores > last_code_score
-            is_tied = code_scores == last_code_score
-            # Of the items that tie for the last places some have a place, at random.
-            chance = (n_neighbors - is_above.sum(axis=1)) / is_tied.sum(axis=1)
-            n_above = (is_neighbor & is_above).sum()
-            return n_above + chance @ (is_neighbor & is_tied).sum(axis=1)
-
+        neighbors = _TrueNeighbors.from_rows(X, self._model_.frame.metric, n_neighbors)
+        count_block = one_thread()(partial(_count_found, neighbors, weights, packed))
         blocks = gen_batches(n_samples, max(1, _CELLS_PER_BLOCK // n_samples))
-        n_found = sum(map_in_threads(one_thread()(count), blocks, self.n_jobs))
+        n_found = sum(map_in_threads(count_block, blocks, self.n_jobs))
         return float(n_found / (n_neighbors * n_samples))
 
     def _fit(self, X, y, method, max_samples):
@@ -483,21 +457,8 @@ class AdditiveHasher(BaseHasher):
         """Progress of alternations, at most so many after those of earlier chunks."""
 
         def fitted(model):
-            frame = model.frame
-            if isinstance(frame, TangentProjection):
-                model.set_heights(X[:_ROWS_FOR_HEIGHTS])
-            attributes = {
-                "coefs_": [_as_columns(model.vectors_of_bits(), frame.unit)],
-                "intercepts_": [np.zeros(model.n_bits, dtype=np.float32)],
-                "query_coef_": _as_columns(model.vectors_of_code(), frame.unit),
-                "mean_": frame.mean,
-                "method_": model.method,
-                "n_iter_": n_before + progress.n_done,
-                "_model_": model,
-            }
-            if frame.metric == "euclidean":
-                attributes["means_"] = [frame.mean]
-            return seen | attributes
+            n_iter = n_before + progress.n_done
+            return seen | _fitted_attributes(model, X, n_iter)
 
         progress = Progress(self, X, y, n_most, "iteration", fitted=fitted)
         return progress
@@ -533,3 +494,84 @@ class AdditiveHasher(BaseHasher):
         # Bits are chosen by compiled loops over the columns of NumPy arrays.
         tags.array_api_support = False
         return tags
+
+
+def _fitted_attributes(model, X, n_iter):
+    """Fitted attributes of a model of the rows X."""
+    frame = model.frame
+    if isinstance(frame, TangentProjection):
+        model.set_heights(X[:_ROWS_FOR_HEIGHTS])
+    attributes = {
+        "coefs_": [_as_columns(model.vectors_of_bits(), frame.unit)],
+        "intercepts_": [np.zeros(model.n_bits, dtype=np.float32)],
+        "query_coef_": _as_columns(model.vectors_of_code(), frame.unit),
+        "mean_": frame.mean,
+        "method_": model.method,
+        "n_iter_": n_iter,
+        "_model_": model,
+    }
+    if frame.metric == "euclidean":
+        attributes["means_"] = [frame.mean]
+    return attributes
+
+
+class _TrueNeighbors(NamedTuple):
+    """Rows, each of which has the others with the highest scores as true neighbors.
+
+    Scores that differ by rounding alone count as equal.
+    """
+
+    X: np.ndarray  # (n_samples, n_features), float64, of magnitudes up to 1
+    squares: np.ndarray  # (n_samples,), squared lengths of the rows
+    offsets: np.ndarray | float  # (n_samples,) or 0, subtracted from inner products
+    rounding: float  # of an inner product, as a fraction of squared lengths
+    n_neighbors: int
+
+    @classmethod
+    def from_rows(cls, X, metric, n_neighbors):
+        """Scale checked rows by a power of 2 to at most 1."""
+        X = scaled(X, metric).astype(np.float64)
+        if metric == "euclidean":
+            X -= X.mean(axis=0)
+        X = np.ldexp(X, -np.frexp(np.abs(X).max())[1])
+        squares = np.einsum("ij,ij->i", X, X)
+        return cls(
+            X=X,
+            squares=squares,
+            offsets=squares / 2 if metric == "euclidean" else 0,
+            rounding=8 * np.finfo(np.float64).eps * X.shape[1],
+            n_neighbors=n_neighbors,
+        )
+
+    def mask(self, rows):
+        """Whether each row is a true neighbor of some rows, (n_rows, n_samples)."""
+        scores = self.X[rows] @ self.X.T - self.offsets
+        _leave_out_itself(scores, rows)
+        last_scores = _last_scores(scores, self.n_neighbors)
+        scores += self.rounding * np.add.outer(self.squares[rows], self.squares)
+        return scores >= last_scores
+
+
+def _count_found(neighbors, weights, packed, rows):
+    """Number of true neighbors that the codes of all rows find for some rows."""
+    scores = weighted_scores(weights[rows], packed)
+    is_neighbor = neighbors.mask(rows)
+    _leave_out_itself(scores, rows)
+    last_scores = _last_scores(scores, neighbors.n_neighbors)
+    is_above = scores > last_scores
+    is_tied = scores == last_scores
+    # Items that tie for the last places have equal chances of a place.
+    chances = (neighbors.n_neighbors - is_above.sum(axis=1)) / is_tied.sum(axis=1)
+    n_above = (is_neighbor & is_above).sum()
+    return n_above + chances @ (is_neighbor & is_tied).sum(axis=1)
+
+
+def _leave_out_itself(scores, rows):
+    """Give each of some rows the lowest score for itself: no row is its own neighbor."""
+    scores[np.arange(len(scores)), np.arange(rows.start, rows.stop)] = -np.inf
+
+
+def _last_scores(scores, n_neighbors):
+    """The score of the last neighbor of each query, (n_queries, 1)."""
+    place = scores.shape[1] - n_neighbors
+    return np.partition(scores, place, axis=1)[:, [place]]

@@ -22,9 +22,13 @@ from ..features._scaling import all_rows_equal
 from ..metrics import make_retrieval_scorer
 from ._function import HashFunction, Layers
 
-_LARGEST = 1e37  # float32 ends at 3e38
-_BYTES_PER_BLOCK = 2**22  # of the activations of a block, in NumPy
-_LARGEST_ID = 2**24  # up to which float32 has all integers
+# Features may have magnitudes up to this one: weights of queries are float32, which ends at
+# 3e38.
+_LARGEST_MAGNITUDE = 1e37
+# In NumPy the largest array of a block of rows takes at most this many bytes.
+_BYTES_PER_BLOCK = 2**22
+# float32 represents all integers up to this one.
+_LARGEST_ID = 2**24
 
 
 class BaseHasher(
@@ -48,8 +52,8 @@ class BaseHasher(
     unless the hasher's ``__sklearn_tags__`` say that it supports other arrays:
     ``array_api_support`` is True in this class.
 
-    Callbacks of scikit-learn that are set on a hasher of your own hear what its `fit` tells
-    them: nothing, unless it does as scikit-learn says.
+    Callbacks of scikit-learn can be set on a hasher of your own. They run if its `fit`
+    calls them in the way that scikit-learn documents.
 
     Attributes
     ----------
@@ -302,7 +306,7 @@ class _Call(NamedTuple):
 
 @contextmanager
 def errors_of(estimator, inner):
-    """Context in which errors name the user's estimator, not an inner one that it asks."""
+    """Context in which errors of an inner estimator name the user's estimator."""
     try:
         yield
     except ValueError as error:
@@ -313,8 +317,8 @@ def errors_of(estimator, inner):
 
 
 @contextmanager
-def errors_told(message):
-    """Context in which errors stand in a message, at its ``{}``."""
+def errors_in_message(message):
+    """Context in which the text of an error becomes part of a message, at its ``{}``."""
     try:
         yield
     except (ValueError, TypeError) as error:
@@ -328,14 +332,14 @@ def check_features(hasher, X, reset=True):
     Parameters
     ----------
     hasher : BaseHasher
-        Whose features they are. It is not changed.
+        Hasher that is fitted. It is not changed.
 
     X : array-like of shape (n_samples, n_features)
         Features.
 
     reset : bool, default=True
-        Whether a fit starts anew, for which at least two rows must differ. Otherwise the
-        features must be like those of `fit`.
+        Whether a fit starts anew. Then at least two rows must differ. Otherwise the columns
+        must be the columns of `fit`.
 
     Returns
     -------
@@ -347,44 +351,66 @@ def check_features(hasher, X, reset=True):
     """
     space, X = enter_features(hasher, X)
     if space is NUMPY or not hasher._trains_in(space):
-        space, X = NUMPY, as_numpy(X)
-    how = {"accept_sparse": "csr", "dtype": space.floats(X), "ensure_min_samples": 2}
-    X, seen = validate_aside(hasher, X, reset=reset, **how)
+        space = NUMPY
+        X = as_numpy(X)
+    X, seen = validate_aside(
+        hasher,
+        X,
+        reset=reset,
+        accept_sparse="csr",
+        dtype=space.floats(X),
+        ensure_min_samples=2,
+    )
     if sp.issparse(X) and not X.has_canonical_format:
-        X = X.copy()  # the user's matrix stays as it is
+        # The user's matrix stays as it is.
+        X = X.copy()
         X.sum_duplicates()
-    largest = max(float(X.max()), -float(X.min()))
-    if largest > _LARGEST or 0 < largest < 1 / _LARGEST:
-        raise ValueError(
-            f"X has magnitudes up to {largest:.0e}, and weights of queries are computed in "
-            f"float32, from {1 / _LARGEST:.0e} to {_LARGEST:.0e}. Scale the features, as "
-            "by StandardScaler."
-        )
+    _refuse_magnitudes(X)
     if reset and all_rows_equal(X):
         raise ValueError(
-            "X is constant: all samples are equal, so no code can tell them apart."
+            "X is constant: all samples are equal, so no code can distinguish them."
         )
     return X, seen
+
+
+def _refuse_magnitudes(X):
+    """Raise ValueError if features are too large or too small for float32."""
+    largest = max(float(X.max()), -float(X.min()))
+    smallest_magnitude = 1 / _LARGEST_MAGNITUDE
+    if largest > _LARGEST_MAGNITUDE or 0 < largest < smallest_magnitude:
+        raise ValueError(
+            f"X has magnitudes up to {largest:.0e}, and weights of queries are computed in "
+            f"float32, from {smallest_magnitude:.0e} to {_LARGEST_MAGNITUDE:.0e}. Scale "
+            "the features, for example with StandardScaler."
+        )
 
 
 def enter_features(hasher, X):
     """Return the space of features, and the features; raise if the hasher is for NumPy."""
     space, X = enter(X)
     if getattr(hasher, "module", None) is not None:
-        # A module is given float32.
-        ids, xp = X.tocsr().data if sp.issparse(X) else X, space.xp
-        ids = np.asarray(ids) if space is NUMPY else ids
-        is_integer = xp.isdtype(ids.dtype, "integral") and 0 not in ids.shape
-        if is_integer and max(int(xp.max(ids)), -int(xp.min(ids))) > _LARGEST_ID:
-            raise ValueError(
-                f"X has integers beyond {_LARGEST_ID}, of which a module, that gets "
-                "float32, cannot tell neighbors apart. Number ids from 0, as np.unique(X, "
-                "return_inverse=True)[1] does, or pass measured numbers as floats."
-            )
+        _refuse_large_ids(X, space)
     if space is NUMPY or get_tags(hasher).array_api_support:
         return space, X
     raise ValueError(
         f"{type(hasher).__name__} computes in NumPy, but X is an array of "
         f"{space.library}, and array_api_dispatch=True asks to stay there. Pass a "
-        "NumPy array, of a tensor X.numpy(force=True)."
+        "NumPy array, made from a tensor with X.numpy(force=True)."
     )
+
+
+def _refuse_large_ids(X, space):
+    """Raise ValueError if X has integers that a module, which gets float32, would merge."""
+    values = X.tocsr().data if sp.issparse(X) else X
+    if space is NUMPY:
+        values = np.asarray(values)
+    xp = space.xp
+    if not xp.isdtype(values.dtype, "integral") or 0 in values.shape:
+        return
+    largest = max(int(xp.max(values)), -int(xp.min(values)))
+    if largest > _LARGEST_ID:
+        raise ValueError(
+            f"X has integers beyond {_LARGEST_ID}. A module gets float32, in which "
+            "neighboring integers of this size are equal. Number ids from 0, as "
+            "np.unique(X, return_inverse=True)[1] does, or pass measured numbers as floats."
+        )

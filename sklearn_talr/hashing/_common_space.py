@@ -20,7 +20,7 @@ from .._core.validation import Space
 from ..features._scaling import mean_and_unit
 from ..features._similar_rows import units_of_features
 from ..kernel_ridge._model import LeftOutRegression
-from ._base import BaseHasher, errors_told
+from ._base import BaseHasher, errors_in_message
 from ._class_probabilities import ClassProbabilities
 from ._function import HashFunction
 from ._views import Views
@@ -84,7 +84,7 @@ def _learn(teacher, view, targets, name, progress):
     # Teachers work in double precision, since starts of hash functions enlarge rounding.
     X = view.X.astype(np.float64, copy=False)
     has_class = targets.has_class
-    with errors_told(message), progress.nested("fit-teacher")(teacher):
+    with errors_in_message(message), progress.nested("fit-teacher")(teacher):
         if has_class.all():
             return view.taught(teacher.fit_transform(X, targets.y), teacher)
         with_class = teacher.fit_transform(X[has_class], targets.y[has_class])

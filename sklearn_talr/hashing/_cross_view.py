@@ -22,7 +22,7 @@ from ..codes import PackedCodes
 from ..losses._tie_aware import loss_of
 from ..metrics import make_retrieval_scorer
 from ._additive import AdditiveHasher
-from ._base import errors_of, errors_told
+from ._base import errors_in_message, errors_of
 from ._common_space import (
     BehindTeacher,
     ViewLayers,
@@ -523,7 +523,7 @@ class CrossViewHasher(GradientHasher):
         """Call a method of the queries' function; errors name the features of queries."""
         check_is_fitted(self)
         message = "Features of queries cannot be used: {}"
-        with errors_told(message), errors_of(self, self.query_hasher_):
+        with errors_in_message(message), errors_of(self, self.query_hasher_):
             return getattr(self.query_hasher_, method)(X)
 
     def __talr_hash_function__(self, space: Space) -> HashFunction:

@@ -19,21 +19,22 @@ from .training._data import check_chunk, check_data
 from .training._fit import fit_by_gradient
 from .training._start import of_torch
 
-_AUTO, _ABOVE_0 = StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")
+_AUTO = StrOptions({"auto"})
+_ABOVE_0 = Interval(Real, 0, None, closed="neither")
 
 
 class _InstanceWith(HasMethods):
     """Constraint that a parameter has some methods and is no class; it loads no torch."""
 
-    def __init__(self, what, *methods):
+    def __init__(self, description, *methods):
         super().__init__(list(methods))
-        self._what = what
+        self._description = description
 
     def is_satisfied_by(self, val):
         return not isinstance(val, type) and super().is_satisfied_by(val)
 
     def __str__(self):
-        return self._what
+        return self._description
 
 
 @parameters
@@ -75,7 +76,8 @@ class GradientHasher(BaseHasher):
     verbose: bool = False
     random_state: Seed = None
 
-    __metadata_request__fit = {"groups": False}  # which folds are mostly made by
+    # Groups of `fit` must be requested: most users pass groups for folds only.
+    __metadata_request__fit = {"groups": False}
 
 
 def _trains_on_chunks(hasher):

@@ -14,7 +14,7 @@ from ..affinity import JudgmentAffinity, SharedLabelAffinity, fit_affinity, reso
 from ..affinity._base import places_of
 from ..affinity._excluded import leave_out_groups
 from ..features._similar_rows import SimilarRows
-from ._base import check_features, errors_told
+from ._base import check_features, errors_in_message
 
 _PAIRS_PER_BLOCK = 2**22
 
@@ -82,7 +82,7 @@ def check_views(hasher, X, y, X_query, y_query, groups=None, groups_query=None):
                 "queries as X_query."
             )
     else:
-        with errors_told("X_query cannot be used: {}"):
+        with errors_in_message("X_query cannot be used: {}"):
             queries = _check_view(hasher, X_query)
         if y_query is None:
             targets = _check_judgments(hasher, items, queries, y)
@@ -142,7 +142,7 @@ def _check_targets_of_both_sides(hasher, items, queries, y, y_query):
         )
     affinity, y_item = resolve_affinity(hasher.affinity, items.X, y)
     message = "y_query must be targets in the form of y: {}"
-    with errors_told(f"{message} For judgments as y leave y_query=None."):
+    with errors_in_message(f"{message} For judgments as y leave y_query=None."):
         y_query = affinity.check_targets(y_query)
     if y_query.shape[0] != queries.X.shape[0]:
         raise ValueError(
