@@ -55,8 +55,8 @@ _MOST_BYTES = 2**30
 _BYTES_OF_FEATURE = 16
 # Bytes per sample and class: five tables in float64.
 _BYTES_OF_CLASS = 40
-# The default classifier is fitted to at most this many samples if not all fit: of 10^6 rows
-# of 100 classes 50 000 raise AP by 0.0003 only.
+# If not all samples fit, the default classifier is fitted to at most this many. With 50 000
+# of 10^6 rows of 100 classes AP is higher by 0.0003 only.
 _MOST_SAMPLES = 20_000
 # If not all samples are fitted, most of the time goes into the others. Then the default
 # classifier compares at most this many pairs of a sample and a component, which takes half
@@ -81,57 +81,63 @@ class ClassProbabilities(
     MetaEstimatorMixin,
     BaseEstimator,
 ):
-    """Probabilities of classes or labels, by any classifier, as features to be hashed.
+    """Class probabilities of any classifier, as features for a hasher.
 
     The inner product of the probabilities of two samples is the probability that they have
-    one class, if the classifier is right and they are drawn independently. So it ranks well
-    as it is, and in few bits, since there are as few features as classes. Put it before a
-    hasher trained on labels, or before :class:`AdditiveHasher` with
-    ``metric="inner_product"`` for weighted queries.
+    one class, if the classifier is calibrated and their classes are independent. So
+    probabilities rank well, and they need few bits, since there are only as many features
+    as classes. Put this transformer before a hasher that is trained on labels, or before
+    :class:`AdditiveHasher` with ``metric="inner_product"`` for weighted queries.
 
-    A hasher has to learn from probabilities of samples that the classifier has not seen:
-    of those that it has seen it is too sure. `fit_transform` returns such probabilities
-    (see `cv`), and so Pipelines train on them.
+    A hasher must learn from out-of-sample probabilities: a classifier is too confident
+    about samples that it was fitted to. `fit_transform` returns out-of-sample
+    probabilities (see `cv`), and Pipelines train on the output of `fit_transform`.
 
     Parameters
     ----------
     estimator : classifier with predict_proba, default=None
         The classifier. None means ``KernelRidgeClassifierCV(random_state=0)``. For label
-        indicators it is fitted once per label, unless it takes several labels itself.
+        indicators one classifier is fitted per label, unless the classifier takes several
+        labels itself.
 
     cv : int, cross-validation splitter or iterable, default=None
-        How `fit_transform` gets the probabilities of the training samples. None means from
-        `fit_predict_proba` of the classifier, as the default one has it, which leaves each
-        sample out. A classifier without it judges the samples that it was fitted to. With
-        `cv` every sample gets the probabilities of a classifier that was fitted to other
-        folds, as in stacking, and `transform` those of one that has seen all. Each sample
-        must be in one test fold.
+        How `fit_transform` gets the probabilities of the training samples.
+
+        * None: from `fit_predict_proba` of the classifier, which leaves each sample out.
+          The default classifier has this method. A classifier without it predicts the
+          samples that it was fitted to.
+        * Otherwise the probabilities of each sample come from a classifier that was fitted
+          to other folds, as in stacking. Each sample must be in one test fold. `transform`
+          uses a classifier that was fitted to all samples.
 
     temperature : float or "auto", default="auto"
-        Logits of the probabilities are divided by it. Above 1 classes come nearer to each
-        other, and short codes then keep more of their order. 1 leaves the probabilities as
-        the classifier gives them. "auto" means 1.6 for classes that exclude each other, and
-        1 for label indicators.
+        Divisor of the logits of the probabilities. Above 1 classes come nearer to each
+        other, so that short codes keep more of their order. 1 leaves the probabilities as
+        the classifier gives them. ``"auto"`` means 1.6 for classes that exclude each other,
+        and 1 for label indicators.
 
     passthrough : bool, default=False
-        Whether to hand the features on, too, for classes to come that nobody trained on:
-        features are centered and scaled to unit length, and the centered log-probabilities
-        of the classes, or log-odds of labels, stand beside them, scaled to unit length on
-        the average. They keep their differences, so a temperature changes nothing.
+        Whether features stand beside the scores, for future classes without training
+        samples. Features are centered and scaled to unit length. Scores are centered
+        log-probabilities of classes, or log-odds of labels; their root mean square length
+        is 1. The temperature does not change them.
 
     max_samples : int, None or "auto", default="auto"
-        How many samples the classifier is fitted to, if there are more: so many are drawn,
-        with ten of each class, or all it has. The other samples are held out by that, and
-        `fit_transform` returns for them what `transform` does. Whole groups are drawn if
-        `fit` is given ``groups``. None means all. ``"auto"`` means all for an `estimator`
-        that is passed, and for the default one as long as its tables of samples, features
-        and classes take less than a gigabyte, such as 177 000 samples of 128 features and
-        100 classes. Of more it is fitted to 20 000 at most, and the more samples there are,
-        the fewer of these it compares them with: of a million samples 1 500, and 1 000 at
-        least.
+        Largest number of samples that the classifier is fitted to. If there are more,
+        samples are drawn, at first ten of each class or all it has; or whole groups, if
+        `fit` is given ``groups``. The other samples are held out, so `fit_transform`
+        returns for them the same as `transform`. None means all. ``"auto"`` means:
+
+        * all samples for an `estimator` that is passed;
+        * all samples for the default classifier, if its tables of samples, features and
+          classes take less than a gigabyte, such as 177 000 samples of 128 features and 100
+          classes;
+        * otherwise at most 20 000. The more samples there are, the fewer of the 20 000 does
+          the classifier compare them with: 1 500 for a million samples, and at least 1 000.
 
     random_state : int, RandomState instance or None, default=0
-        Draws the samples that the classifier is fitted to. The classifier has its own.
+        Draws the samples that the classifier is fitted to. The classifier has its own
+        `random_state`.
 
     Attributes
     ----------
@@ -139,25 +145,25 @@ class ClassProbabilities(
         The classifier, fitted to all samples.
 
     classes_ : ndarray of shape (n_outputs,)
-        The classes, or numbers of labels, that the columns belong to.
+        Classes of the columns, or numbers of their labels.
 
     exclusive_ : bool
         Whether the classes exclude each other; labels do not.
 
     beside_ : tuple or None
         With `passthrough`: mean of the features, mean of the scores, and root mean square
-        length of these less their mean.
+        length of the scores minus their mean.
 
     n_features_in_ : int
-        Number of features seen by `fit`, if the classifier tells.
+        Number of features seen by `fit`, if the classifier has this attribute.
 
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features, if the classifier saw any.
 
     See Also
     --------
-    AdditiveHasher : Bits whose weighted sums are nearest to these features.
-    TALRHasher : Learns bits from features and labels at once.
+    AdditiveHasher : Codes these features for weighted queries.
+    TALRHasher : Codes these features, or other ones, for queries of bits.
     sklearn_talr.kernel_ridge.KernelRidgeClassifierCV : The default classifier.
     sklearn.ensemble.StackingClassifier : Probabilities as features of another classifier.
 
@@ -210,11 +216,11 @@ class ClassProbabilities(
             Features, as the classifier takes them.
 
         y : array-like of shape (n_samples,), or indicators of shape (n_samples, n_labels)
-            Classes, or label indicators, dense or sparse. A label that no sample has gets
-            probability 0.
+            Classes, or label indicators, dense or sparse. If no sample has a label, its
+            probability is 0.
 
         **params : dict
-            Passed to `fit` of the classifier, by metadata routing where it is enabled.
+            Passed to `fit` of the classifier, with metadata routing if it is enabled.
 
         Returns
         -------
@@ -230,8 +236,8 @@ class ClassProbabilities(
         """Fit the classifier, and return the probabilities of the same samples.
 
         They differ from the probabilities that `transform` returns, unless `cv` is None and
-        the classifier has no `fit_predict_proba`. Those of samples that `max_samples` has
-        not drawn are the same, since the classifier has not seen them.
+        the classifier has no `fit_predict_proba`. Samples that `max_samples` has not drawn
+        get the probabilities of `transform`, since the classifier has not seen them.
 
         Parameters
         ----------
@@ -239,19 +245,19 @@ class ClassProbabilities(
             Features, as the classifier takes them.
 
         y : array-like of shape (n_samples,), or indicators of shape (n_samples, n_labels)
-            Classes, or label indicators, dense or sparse. A label that no sample has gets
-            probability 0.
+            Classes, or label indicators, dense or sparse. If no sample has a label, its
+            probability is 0.
 
         **params : dict
-            Passed to `fit` of the classifier, by metadata routing where it is enabled; then
-            `cv` is given its own, such as ``groups``.
+            Passed to `fit` of the classifier, with metadata routing if it is enabled.
+            Metadata routing also passes what `cv` requests, such as ``groups``.
 
         Returns
         -------
         probabilities : ndarray of shape (n_samples, n_outputs)
-            One column for each class, or for each label, after those of the features if
-            they are passed through. With `cv` 0 for those that the other folds lack, with
-            a warning.
+            A column for each class or label; with `passthrough`, columns of the features
+            come first. With `cv` a class that the other folds lack has probability 0, and
+            a warning says so.
         """
         X = self._read(X)
         fit = self._fit("fit_transform", X, y, params)
@@ -277,9 +283,9 @@ class ClassProbabilities(
         Returns
         -------
         probabilities : ndarray of shape (n_samples, n_outputs)
-            One column for each class, or for each label, after those of the features if
-            they are passed through; in NumPy, also where the classifier follows arrays of
-            other libraries.
+            A column for each class or label; with `passthrough`, columns of the features
+            come first. The array is in NumPy, even if the classifier takes arrays of other
+            libraries.
         """
         check_is_fitted(self)
         X = self._read(X)

@@ -65,24 +65,24 @@ class _Functions(NamedTuple):
 
 @parameters
 class CrossViewHasher(GradientHasher):
-    """Codes for items of one kind, which queries of another kind ask for.
+    """Codes of items of one kind, which queries of another kind search.
 
-    A text asks for images, a sketch for photographs, a question for documents. Items and
-    queries have features of their own, with a hash function each, and what ties them is
-    one of these:
+    For example, texts search images, sketches search photographs, or questions search
+    documents. Items and queries have their own features, and a hash function each. The data
+    of `fit` say which items are relevant to which queries, in one of these forms:
 
     ========================================  ===========================================
     ``fit(X, y, X_query=Q, y_query=c)``       labels, or label indicators, of both sides
-    ``fit(X, judgments, X_query=Q)``          grades, a row an item and a column a query
+    ``fit(X, judgments, X_query=Q)``          grades: a row per item, a column per query
     ``fit(X, X_query=Q)``                     row i of Q belongs to row i of X
     ``fit(X, y)``                             each row is an item and a query
     ========================================  ===========================================
 
-    First a *teacher* for each view brings both into one space, where inner products tell
-    relevance. With labels on both sides this is the space of their probabilities, see
-    :class:`ClassProbabilities`; with judgments that of their factors, see Notes. Then a
-    hash function for each view, or one for both, is trained by a loss of queries that rank
-    items: tie-aware average precision by default.
+    First a *teacher* for each view brings both into one space, in which inner products give
+    relevance. If both sides have labels, this is the space of their probabilities, see
+    :class:`ClassProbabilities`. With judgments it is the space of their factors, see Notes.
+    Then a loss trains a hash function for each view, or one for both, so that queries rank
+    relevant items first; by default it maximizes tie-aware average precision.
 
     Parameters
     ----------
@@ -91,51 +91,58 @@ class CrossViewHasher(GradientHasher):
 
     query : {"bits", "weights"}, default="bits"
         How codes will be searched: by Hamming distance to the bits of a query, or by its
-        weights, see :meth:`query_weights`. For weights behind teachers items are coded by
-        an :class:`AdditiveHasher`, which no loss trains.
+        weights, see :meth:`query_weights`. With ``"weights"`` and teachers, an
+        :class:`AdditiveHasher` codes the items, and no loss is minimized.
 
     loss : {"AP", "nDCG"}, Measure or callable, default="AP"
-        What is minimized. A measure, by its name or as a value, is maximized. Otherwise an
-        object of :mod:`sklearn_talr.losses` that compares pairs, or a function
-        ``loss(query_bits, item_bits, affinity)`` of your own. It gets relaxed bits of
-        shapes (n, `n_bits`) and (m, `n_bits`), or those bits that the step keeps, and the
-        affinities of all pairs, -1 where nothing is known; and returns a scalar tensor.
+        Training objective, one of these:
+
+        * A measure, by its name or as a value, is maximized.
+        * An object of :mod:`sklearn_talr.losses` that compares pairs is minimized.
+        * Your own function ``loss(query_bits, item_bits, affinity)`` is minimized; it
+          returns a scalar tensor. It gets relaxed bits of shapes (n, `n_bits`) and
+          (m, `n_bits`), with fewer columns if the step leaves bits out, and the affinities
+          of all pairs, -1 for pairs that do not count.
 
     teacher : {"auto"}, transformer or None, default="auto"
-        What brings both views into one space. A transformer like
-        :class:`ClassProbabilities` is cloned for each view and fitted to labels of both
-        sides. ``"auto"``: `ClassProbabilities()` with labels on both sides, factors of the
-        judgments else, and none where only pairs of rows are given, or most items are
-        relevant to no query. None: hash functions of the features themselves.
+        How both views get into one space. ``"auto"``:
+
+        * `ClassProbabilities()`, if both sides have labels;
+        * none, if `fit` is given only rows that belong together, or if most items are
+          relevant to no query;
+        * factors of the judgments otherwise.
+
+        A transformer like :class:`ClassProbabilities` is cloned for each view and fitted to
+        labels of both sides. None: hash functions take the features themselves.
 
     unjudged : {"irrelevant", "ignored"}, default="irrelevant"
-        What a judgment means that is missing in a sparse matrix. Under ``"ignored"`` the
-        loss leaves such pairs out; irrelevant items are those of stored zeros. A teacher
-        takes what is missing for irrelevant under both.
+        Meaning of a judgment that is missing in a sparse matrix. Under ``"ignored"`` the
+        loss leaves such pairs out, and stored zeros are irrelevant items. A teacher takes
+        missing judgments as irrelevant under both.
 
     shared : bool, default=False
         Whether one hash function serves both views, whose features must be of one kind.
-        Behind teachers of classes one function always does.
+        After teachers of classes one function always serves both.
 
     hidden_layer_sizes : int or sequence of int, default=()
         Sizes of hidden rectifier layers of the items' function. Empty: linear.
 
     query_hidden_layer_sizes : int, sequence of int or None, default=None
-        The same of the queries' function. None: as that of items. Ignored where one
-        function serves both views.
+        Sizes of hidden layers of the queries' function. None: `hidden_layer_sizes`. Ignored
+        if one function serves both views.
 
     dropout : float, (float, float) or "auto", default="auto"
         Fraction of the hidden units, or of the features and of the hidden units, that each
         step leaves out, in [0, 1). ``"auto"``: 0.2 and 0.5 with hidden layers, else none.
 
     affinity : "auto" or affinity oracle, default="auto"
-        Who is relevant to whom, where both sides have targets: ``"auto"`` goes by the form
+        Who is relevant to whom, if both sides have targets. ``"auto"`` depends on the form
         of `y`, as in :class:`TALRHasher`.
 
     init : {"cca", "random"}, default="cca"
         First weights of the last layers. ``"cca"``: canonical directions of items and
-        queries that are relevant to each other, rotated to lose least by taking signs; of
-        a shared function iterative quantization of all rows.
+        queries that are relevant to each other, rotated to lose least by taking signs; for
+        a shared function, iterative quantization of all rows.
 
     tanh_scale : float, (float, float), None or "auto", default="auto"
         Scale of tanh, as in :class:`TALRHasher`.
@@ -153,15 +160,14 @@ class CrossViewHasher(GradientHasher):
         than 64 features; with hidden layers 2.4 divided by the number of all layers.
 
     batch_size : int or "auto", default="auto"
-        Queries of a step, at least 2. They rank one relevant item each, and four times as
-        many that are drawn at random. ``"auto"``: a twentieth of the queries, but between
-        32 and 256.
+        Queries per step, at least 2. They rank one relevant item per query, and four random
+        items per query. ``"auto"``: a twentieth of the queries, between 32 and 256.
 
     max_iter : int, default=50
         Number of epochs over the queries.
 
     device : str, default="auto"
-        Where to train: ``"cpu"``, ``"cuda"`` or ``"cuda:1"``; ``"auto"`` takes a GPU, if
+        Device to train on: ``"cpu"``, ``"cuda"`` or ``"cuda:1"``. ``"auto"`` uses a GPU, if
         CUDA has one, for hidden layers or batches of 1 024 and more.
 
     verbose : bool, default=False
@@ -185,7 +191,8 @@ class CrossViewHasher(GradientHasher):
         Subtracted from items before the first layer. Only without a teacher.
 
     affinity_ : affinity oracle
-        The fitted oracle: :class:`~sklearn_talr.affinity.JudgmentAffinity` of judgments.
+        The fitted oracle. For judgments:
+        :class:`~sklearn_talr.affinity.JudgmentAffinity`.
 
     has_query_view_ : bool
         Whether `fit` was given queries.
@@ -212,29 +219,28 @@ class CrossViewHasher(GradientHasher):
     Notes
     -----
     *Factors of judgments.* The truncated singular value decomposition of the matrix of
-    grades gives coordinates to each item and to each query, whose inner products are
-    nearly the grades. A ridge regression with a Gaussian kernel predicts them from
+    grades gives coordinates to each item and to each query. Their inner products are nearly
+    the grades. A ridge regression with a Gaussian kernel predicts the coordinates from
     features. Hash functions learn from predictions for rows that were left out.
 
-    Features of each view are trained on in units of their own, by which similar rows are
-    found best, as :class:`TALRHasher` does. Items are similar by labels, or if they are
-    relevant to a common query. Where row i belongs to row i and nothing else is known,
-    columns need a common scale.
+    Training scales the features of each view by itself, as :class:`TALRHasher` does. Items
+    are similar by their labels, or if they are relevant to a common query. If row i
+    belongs to row i and nothing else is known, scale the columns yourself.
 
-    At the end of a Pipeline the steps before are for items. Queries reach
-    `transform_query` as they are.
+    At the end of a Pipeline the earlier steps transform items only. `transform_query` gets
+    features of queries as they are.
 
     An interrupt (Ctrl-C) ends training with a warning, and keeps the weights of the last
-    completed epoch; short of one, all is as it was.
+    completed epoch. Before the first epoch is complete, it leaves the hasher as it was.
 
     References
     ----------
     K. He, F. Cakir, S. A. Bargal, S. Sclaroff, "Hashing as Tie-Aware Learning to Rank",
-    CVPR 2018. Two views, teachers and judgments are of this library.
+    CVPR 2018. Two views, teachers and judgments are additions of this library.
 
     Examples
     --------
-    Left halves of digits ask for right halves:
+    Left halves of digits search right halves:
 
     >>> from sklearn.datasets import load_digits
     >>> from sklearn_talr.hashing import CrossViewHasher
@@ -290,10 +296,10 @@ class CrossViewHasher(GradientHasher):
             Features of at least two items.
 
         y : targets of length n_samples, default=None
-            Labels or label indicators of the items, if `y_query` has those of the queries.
-            Without `y_query` judgments, dense or sparse, of shape (n_samples, n_queries):
-            integers, 0 for "not relevant", below 0 for pairs that do not count. None: row i
-            of `X_query` belongs to row i of `X`.
+            With `y_query`: labels or label indicators of the items. Without `y_query`:
+            judgments, dense or sparse, of shape (n_samples, n_queries); integers, 0 for
+            "not relevant", below 0 for pairs that do not count. None: row i of `X_query`
+            belongs to row i of `X`.
 
         X_query : {array-like, CSR} of shape (n_queries, n_query_features), default=None
             Features of at least two queries. None: each row of `X` is a query, too, which
@@ -304,7 +310,7 @@ class CrossViewHasher(GradientHasher):
 
         groups, groups_query : array-like of shape (n,), default=None
             Labels of groups of the items and of the queries. Pairs of one group are left
-            out of the loss. Without `X_query` `groups` alone.
+            out of the loss. Without `X_query` pass `groups` alone.
 
         Returns
         -------
@@ -463,8 +469,8 @@ class CrossViewHasher(GradientHasher):
         Returns
         -------
         weights : ndarray of shape (n_queries, n_weights), dtype float32
-            As of other hashers; under ``query="weights"`` behind teachers those of
-            :class:`AdditiveHasher`.
+            Weights as other hashers have them; with teachers and ``query="weights"``,
+            weights of :class:`AdditiveHasher`.
         """
         return self._call_query_hasher("query_weights", X)
 
@@ -491,8 +497,8 @@ class CrossViewHasher(GradientHasher):
         -------
         score : float
             Mean over the queries that have something relevant, in [0, 1]: average
-            precision, or NDCG if the loss maximizes that. Queries are asked as `query`
-            says.
+            precision, or NDCG if the loss maximizes that. Codes are searched by bits or by
+            weights, according to `query`.
 
         Raises
         ------
@@ -527,7 +533,7 @@ class CrossViewHasher(GradientHasher):
             return getattr(self.query_hasher_, method)(X)
 
     def __talr_hash_function__(self, space: Space) -> HashFunction:
-        """Make the hash function of items, which that of `item_hasher_` is.
+        """Make the hash function of items, which is the function of `item_hasher_`.
 
         Parameters
         ----------
@@ -537,7 +543,7 @@ class CrossViewHasher(GradientHasher):
         Returns
         -------
         function : HashFunction
-            That of queries is the one of `query_hasher_`.
+            Queries have another one, the function of `query_hasher_`.
         """
         return self.item_hasher_.__talr_hash_function__(space)
 

@@ -82,9 +82,9 @@ class _ProjectionHasher(BaseHasher):
 class LSHHasher(_ProjectionHasher):
     """Random hyperplanes through the mean: locality-sensitive hashing of angles.
 
-    Two samples differ in a bit with probability angle / pi (Charikar, STOC 2002, after
-    Goemans and Williamson). Only the mean is learned. These codes are the baseline that
-    learned codes must beat.
+    Two samples at an angle differ in a bit with probability angle / pi (Charikar, STOC
+    2002, after Goemans and Williamson). Only the mean is learned. These codes are the
+    baseline that learned codes must beat.
 
     Parameters
     ----------
@@ -135,8 +135,8 @@ class ITQHasher(_ProjectionHasher):
     """Iterative quantization: principal axes, rotated to lose least by taking signs.
 
     Gong and Lazebnik, "Iterative Quantization: A Procrustean Approach to Learning Binary
-    Codes", CVPR 2011. The original needs at least as many features as bits; here more bits
-    use a rotation with orthonormal rows.
+    Codes", CVPR 2011. The original needs at least as many features as bits. Here, if there
+    are more bits than features, the rotation has orthonormal rows.
 
     Parameters
     ----------
