@@ -15,9 +15,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import torch
-from drawn_pictures import DOCS
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
+DOCS = EXAMPLES.parent / "docs"
 STYLE = mpl.rc_params_from_file(DOCS / "talr.mplstyle", use_default_template=False)
 METHODS = ("signs", "ITQ", "TALR", "additive")
 
