@@ -539,7 +539,7 @@ class _TrueNeighbors(NamedTuple):
     X: np.ndarray  # (n_samples, n_features), float64, of magnitudes up to 1
     squares: np.ndarray  # (n_samples,), squared lengths of the rows
     offsets: np.ndarray | float  # (n_samples,) or 0, subtracted from inner products
-    rounding: float  # of an inner product, as a fraction of squared lengths
+    rounding: float  # error of inner products, as a fraction of squared lengths
     n_neighbors: int
 
     @classmethod

@@ -52,15 +52,30 @@ class _Functions(NamedTuple):
     n_iter : int
         Number of epochs, or of alternations.
 
-    item_layers : dict, default=None
-        Fitted attributes of the items' function, if it is layers.
+    item_layers : dict
+        Fitted attributes of the items' function if it is layers of features, else empty.
     """
 
     items: object
     queries: object
     losses: list
     n_iter: int
-    item_layers: dict | None = None
+    item_layers: dict
+
+    def behind_teachers(self, views, taught):
+        """The functions of features, which teachers turn into coordinates first."""
+        return self._replace(
+            items=_behind_teacher(views.items, taught.items, self.items),
+            queries=_behind_teacher(views.queries, taught.queries, self.queries),
+            item_layers={},
+        )
+
+
+def _behind_teacher(view, taught, hasher):
+    """The function of features of a view, which its teacher turns into coordinates."""
+    return BehindTeacher.from_fitted(
+        view.seen | {"teacher_": taught.teacher, "hasher_": hasher}
+    )
 
 
 @parameters
@@ -351,25 +366,22 @@ class CrossViewHasher(GradientHasher):
         else:
             is_shared = self.shared or views.pairs.same_rows or teaching == "classes"
             functions = self._fit_towers(taught, rng, progress, is_shared=is_shared)
-        fitted = views.items.seen | {
-            "teacher_": taught.items.teacher,
-            "query_teacher_": taught.queries.teacher,
-            "affinity_": views.pairs.affinity.given,
-            "has_query_view_": X_query is not None,
-            "loss_curve_": functions.losses,
-            "n_iter_": functions.n_iter,
-        }
-        if teaching is None:
-            fitted |= functions.item_layers
-            fitted["item_hasher_"] = functions.items
-            fitted["query_hasher_"] = functions.queries
-        else:
-            fitted["item_hasher_"] = _behind_teacher(
-                views.items, taught.items, functions.items
-            )
-            fitted["query_hasher_"] = _behind_teacher(
-                views.queries, taught.queries, functions.queries
-            )
+        if teaching is not None:
+            functions = functions.behind_teachers(views, taught)
+        fitted = (
+            views.items.seen
+            | functions.item_layers
+            | {
+                "item_hasher_": functions.items,
+                "query_hasher_": functions.queries,
+                "teacher_": taught.items.teacher,
+                "query_teacher_": taught.queries.teacher,
+                "affinity_": views.pairs.affinity.given,
+                "has_query_view_": X_query is not None,
+                "loss_curve_": functions.losses,
+                "n_iter_": functions.n_iter,
+            }
+        )
         return replace_fitted(self, progress.finish(fitted))
 
     def _refuse_unlike_widths(self, views):
@@ -413,7 +425,7 @@ class CrossViewHasher(GradientHasher):
         )
         with progress.nested("fit-additive-hasher")(hasher):
             hasher.fit(taught.items.X)
-        return _Functions(hasher, hasher, losses=[], n_iter=hasher.n_iter_)
+        return _Functions(hasher, hasher, losses=[], n_iter=hasher.n_iter_, item_layers={})
 
     def _fit_towers(self, taught, rng, progress, *, is_shared):
         """Train layers of both views."""
@@ -575,10 +587,3 @@ def _has_few_judgments(pairs):
         "may rank better: compare with ITQHasher or AdditiveHasher."
     )
     return True
-
-
-def _behind_teacher(view, taught, hasher):
-    """The function of features of a view, which its teacher turns into coordinates."""
-    return BehindTeacher.from_fitted(
-        view.seen | {"teacher_": taught.teacher, "hasher_": hasher}
-    )
