@@ -1,4 +1,4 @@
-"""Base of all hashers: features in, bits out; and what they share."""
+"""Base class of hashers, and checks of features that hashers share."""
 
 from contextlib import contextmanager
 from typing import NamedTuple
@@ -34,14 +34,19 @@ _LARGEST_ID = 2**24
 class BaseHasher(
     CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 ):
-    """Base of all hashers: a function of features, the signs of whose values are the bits.
+    """Base class of hashers: each bit is the sign of a function of the features.
 
-    A hasher of your own defines `fit`. If that sets ``coefs_`` and ``intercepts_``, lists
-    with one NumPy array per layer, like scikit-learn's multi-layer perceptron, and perhaps
-    ``means_``, a list of one array, which is subtracted from the features first, then the
-    function is these layers: encoding is plain NumPy, a pickle holds no torch objects and
-    knows no device, and with scikit-learn's `array_api_dispatch` each call takes the arrays
-    to where its features are.
+    A hasher of your own defines `fit`. If its function is a network of linear layers, `fit`
+    only sets these attributes:
+
+    * ``coefs_`` and ``intercepts_``, lists with one NumPy array per layer, as in
+      scikit-learn's multi-layer perceptron;
+    * optionally ``means_``, a list of one array, which is subtracted from the features
+      first.
+
+    Encoding then needs NumPy only. A pickle has no torch objects and no device. Under
+    scikit-learn's `array_api_dispatch` each call moves the arrays to the device of its
+    features.
 
     A hasher with any other function also defines the hook
     ``__talr_hash_function__(self, space)``. It returns a :class:`HashFunction`, a record of
@@ -58,8 +63,8 @@ class BaseHasher(
     Attributes
     ----------
     default_query : {"bits", "weights"}
-        How codes of the class are to be searched under ``query="auto"``: by Hamming
-        distance to the bits of a query, or by its weights. A class may set it.
+        How codes are searched under ``query="auto"``: by Hamming distance to the bits of a
+        query, or by its weights. A class may set it.
 
     See Also
     --------
@@ -102,7 +107,7 @@ class BaseHasher(
         Returns
         -------
         activations : ndarray of shape (n_samples, n_bits), dtype float32
-            Positive where the bit is 1; farther from 0 is more certain. With
+            Positive if the bit is 1; farther from 0 is more certain. With
             `array_api_dispatch` an array of the library of `X`, on its device.
         """
         call = self._start_call(X)
@@ -111,8 +116,9 @@ class BaseHasher(
     def query_weights(self, X: Rows) -> NDArray[np.float32]:
         r"""Compute how much each bit of a code counts for weighted queries.
 
-        The database stays binary. A code is scored by the sum of the weights of its ones
-        minus that of its zeros, see :func:`~sklearn_talr.codes.weighted_scores`.
+        The database stays binary. The score of a code is the sum of the weights of its ones
+        minus the sum of the weights of its zeros, see
+        :func:`~sklearn_talr.codes.weighted_scores`.
 
         Parameters
         ----------
@@ -122,8 +128,8 @@ class BaseHasher(
         Returns
         -------
         weights : ndarray of shape (n_samples, n_bits), dtype float32
-            Positive where a 1 is wanted; farther from 0 counts more. These are the
-            activations, saturated where the hasher was fitted to labels: the values of
+            Positive if the query prefers a 1; farther from 0 counts more. The weights are
+            the activations a. If the hasher was fitted to labels, they are saturated:
             :math:`\tanh(2 a/m)`, with m the mean magnitude of the query's activations.
             Words of several bits have more weights, see
             :class:`~sklearn_talr.hashing.AdditiveHasher`. With `array_api_dispatch` an
@@ -157,8 +163,8 @@ class BaseHasher(
     def encode(self, X: Rows) -> PackedCodes:
         """Compute binary codes, packed eight bits to the byte.
 
-        Codes are packed block by block, so that little memory is taken beyond the
-        features and the result.
+        Codes are packed block by block, so little memory is needed beyond the features and
+        the result.
 
         Parameters
         ----------
@@ -168,9 +174,9 @@ class BaseHasher(
         Returns
         -------
         codes : PackedCodes
-            Codes of shape (n_samples, n_bits), in little bit order, with the factors and
-            addends that weighted queries multiply and add. The bytes are in NumPy, wherever
-            `X` is.
+            Codes of shape (n_samples, n_bits), in little bit order, with factors and
+            addends for scores of weighted queries, if the hasher has any. The bytes are in
+            NumPy, wherever `X` is.
         """
         call = self._start_call(X)
         n_rows = call.X.shape[0]
@@ -192,7 +198,7 @@ class BaseHasher(
         return wrap_bytes(data, n_bits, terms=terms)
 
     def score(self, X: Rows, y: Any = None) -> float:
-        """Tie-aware average precision of these samples, each ranking all the others.
+        """Tie-aware average precision of these samples; each ranks all the others.
 
         Parameters
         ----------
@@ -200,12 +206,12 @@ class BaseHasher(
             Features of at least two samples.
 
         y : targets of length n_samples, default=None
-            As given to `fit`.
+            Targets in the form of `fit`.
 
         Returns
         -------
         score : float
-            Mean over the samples that have something similar among the others, in [0, 1].
+            Mean over the samples with a similar sample among the others, in [0, 1].
         """
         return make_retrieval_scorer("AP")(self, X, y)
 

@@ -536,7 +536,7 @@ class TALRHasher(GradientHasher):
         return replace_fitted(self, fit_by_gradient(self, loss, data, is_chunk=True))
 
     def score(self, X: Rows, y: Any = None) -> float:
-        """Tie-aware retrieval score of these samples, each ranking all the others.
+        """Tie-aware retrieval score of these samples; each ranks all the others.
 
         Parameters
         ----------
@@ -544,14 +544,15 @@ class TALRHasher(GradientHasher):
             Features of at least two samples.
 
         y : targets of length n_samples, default=None
-            As given to `fit`.
+            Targets in the form of `fit`.
 
         Returns
         -------
         score : float
-            Mean over the samples that have something similar among the others, in
-            [0, 1]: average precision, or NDCG if the loss maximizes that. All pairs of
-            different samples count; a scorer of make_retrieval_scorer takes `groups`.
+            Mean over the samples with a similar sample among the others, in [0, 1]:
+            average precision, or NDCG if the loss maximizes that. All pairs of different
+            samples count. To leave out pairs of one group, use a scorer of
+            make_retrieval_scorer, which takes `groups`.
         """
         return make_retrieval_scorer(loss_of(self.loss).measure)(self, X, y)
 
