@@ -251,7 +251,7 @@ class ViewLayers(BaseHasher):
     Attributes
     ----------
     coefs_, intercepts_ : list of ndarray
-        Weights of each layer, as of :class:`~sklearn_talr.hashing.TALRHasher`.
+        Weights of each layer, as :class:`~sklearn_talr.hashing.TALRHasher` has them.
 
     means_ : list of one ndarray
         Subtracted from the features first.

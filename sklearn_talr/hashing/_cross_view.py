@@ -156,8 +156,8 @@ class CrossViewHasher(GradientHasher):
 
     init : {"cca", "random"}, default="cca"
         First weights of the last layers. ``"cca"``: canonical directions of items and
-        queries that are relevant to each other, rotated to lose least by taking signs; for
-        a shared function, iterative quantization of all rows.
+        queries that are relevant to each other, rotated for the least quantization error;
+        for a shared function, iterative quantization of all rows.
 
     tanh_scale : float, (float, float), None or "auto", default="auto"
         Scale of tanh, as in :class:`TALRHasher`.

@@ -507,8 +507,8 @@ class TALRHasher(GradientHasher):
             Features of at least two samples.
 
         y : targets of length n_samples, default=None
-            As for `fit`, for the samples of this chunk. Thresholds of a
-            `ThresholdAffinity` are those of the first chunk.
+            As for `fit`, for the samples of this chunk. A `ThresholdAffinity` keeps the
+            thresholds of the first chunk.
 
         levels : array-like of int, default=None
             All values that the affinity can take in any chunk, ascending from 0. The first

@@ -132,7 +132,7 @@ class LSHHasher(_ProjectionHasher):
 
 @parameters
 class ITQHasher(_ProjectionHasher):
-    """Iterative quantization: principal axes, rotated to lose least by taking signs.
+    """Iterative quantization: principal axes, rotated for the least quantization error.
 
     Gong and Lazebnik, "Iterative Quantization: A Procrustean Approach to Learning Binary
     Codes", CVPR 2011. The original needs at least as many features as bits. Here, if there
@@ -212,7 +212,7 @@ def pca_projection(X, n_bits, rng, progress=None):
 
 
 def itq_projection(X, n_bits, rng, progress=None):
-    """Principal directions, rotated so that rounding to signs loses least.
+    """Principal directions, rotated so that rounding to signs has the least error.
 
     Iterative quantization (Gong and Lazebnik, CVPR 2011) alternates between the codes
     B = sign(V R) and the orthogonal R nearest to them. With more bits than directions R

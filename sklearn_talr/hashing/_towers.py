@@ -240,8 +240,8 @@ def start_towers(items, queries, pairs, *, is_shared, init, n_bits, rng):
         Whether one function serves both views.
 
     init : {"cca", "random"}
-        First weights of the last layer. ``"cca"``: relevance-CCA, rotated to lose least by
-        taking signs; for a shared function iterative quantization of all rows.
+        First weights of the last layer. ``"cca"``: relevance-CCA, rotated to minimize the
+        quantization error; for a shared function iterative quantization of all rows.
         ``"random"``: random directions.
 
     n_bits : int
@@ -281,7 +281,7 @@ def start_towers(items, queries, pairs, *, is_shared, init, n_bits, rng):
 
 
 def _correlated(X, X_query, relevant, n_bits, rng):
-    """Projections of both views by relevance-CCA, rotated to lose least by taking signs."""
+    """Projections of both views by relevance-CCA, rotated for least quantization error."""
     X, basis = _reduced(X, rng)
     X_query, query_basis = _reduced(X_query, rng)
     n_relevant = np.maximum(relevant.sum(axis=1), 1)

@@ -1,8 +1,8 @@
-"""Rows as directions and lengths, and the model that codes them by words.
+"""Rows as directions and lengths, and the model that encodes them in words.
 
-A word of one bit adds or subtracts a vector; a word of eight bits adds one of 256. The sum
-of the vectors of a code points where its row points from the mean of the rows. What the
-mean adds to inner products is the same for all items.
+A word of one bit adds or subtracts a vector; a word of eight bits adds one of 256 vectors.
+The sum of the vectors of a code approximates the direction from the mean of the rows to the
+row. The mean itself adds the same number to the inner products of all items.
 """
 
 from typing import NamedTuple
@@ -126,9 +126,9 @@ class TangentProjection(NamedTuple):
     """How features of unit length become tangents at their mean.
 
     A row is ``height * axis + tangent``, and both are at right angles. The direction of the
-    tangent is coded, and the height in bits of its own. If all features are above 0, as of
-    GIST, they have a long mean, and their directions from the mean are ill-conditioned: a
-    small error of the direction moves the point of the sphere that it leads to far along
+    tangent is coded, and the height in bits of its own. If all features are above 0, as in
+    GIST, their mean is long, and their directions from the mean are ill-conditioned: a
+    small error of a direction moves the point of the sphere in this direction far along
     the mean.
 
     Parameters
@@ -581,7 +581,7 @@ class Table:
     def improve(self, rows, words, n_rounds, n_sweeps, *, anew=False, dtype=np.float32):
         """Improve words in place, or choose them anew; return how many have changed.
 
-        In float64 those of a row do not depend on the rows beside it.
+        In float64 the words of a row do not depend on the rows beside it.
         """
         from .._loops._words import Codewords, WordSearch, search_words
 

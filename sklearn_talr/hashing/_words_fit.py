@@ -247,7 +247,7 @@ def choose_frame(X, metric, n_bits):
 
 
 def _n_height_bits(frame, method):
-    """Bits of a code that tell heights: none unless the frame has tangents."""
+    """Bits of a code that encode heights: none unless the frame has tangents."""
     return N_HEIGHT_BITS[WORD_SIZES[method]] if isinstance(frame, TangentProjection) else 0
 
 
@@ -281,7 +281,7 @@ def _fit_axes(frame, rows, n_bits, rng, progress):
 def _axes_and_widths(rows, n_bits):
     """Principal axes of rows, and their numbers of bits.
 
-    Each bit goes to the axis where it saves most of the squared error.
+    Each bit goes to the axis on which it lowers the squared error most.
 
     Returns
     -------
@@ -303,7 +303,7 @@ def _axes_and_widths(rows, n_bits):
 
 
 def _rotate_axes(axes, widths, rows, rng):
-    """Rotate axes of equally many bits in place, so that rounding loses less (ITQ)."""
+    """Rotate axes of equally many bits in place, so that rounding has less error (ITQ)."""
     projected = rows @ axes
     for width in np.unique(widths).tolist():
         has_width = widths == width
@@ -312,7 +312,7 @@ def _rotate_axes(axes, widths, rows, rng):
 
 
 def _rotation_for_rounding(projected, width, rng):
-    """The rotation after which rounding to some bits loses little, (n_axes, n_axes)."""
+    """A rotation, (n_axes, n_axes), after which rounding to `width` bits has less error."""
     n_axes = projected.shape[1]
     step = _STEPS[width] * np.sqrt(np.mean(projected**2))
     half = 2 ** (width - 1)
