@@ -32,10 +32,10 @@ X_database, X_query, y_database, y_query = train_test_split(
 # ------------------------------------------
 # A hasher is a scikit-learn transformer, so it goes into a Pipeline, and the number of
 # bits into a grid. The first step is a teacher: it learns the classes, and hands on how
-# probable each is (:doc:`/user_guide/teacher`). Only training rows take part. The scorer
-# lets each held-out image rank the others of its fold, and averages over all orders of tied
-# items: short codes have many ties, and a score that broke them by row number could be
-# lucky.
+# probable each is (:doc:`/user_guide/train_with_labels`). Only training rows take part. The
+# scorer lets each held-out image rank the others of its fold, and averages over all orders
+# of tied items: short codes have many ties, and a score that broke them by row number could
+# be lucky.
 
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
