@@ -356,8 +356,9 @@ class ClassProbabilities(
             _refuse_unlabeled(y)
         exclusive = kind != "multilabel-indicator"
         is_transformed = caller == "fit_transform"
-        data = _TrainingSamples(X, y, *self._route(caller, params))
-        sample = self._draw(X, y, data.fit_params.get("groups"))
+        fit_params, split_params = self._route(caller, params)
+        data = _TrainingSamples(X, y, fit_params, split_params)
+        sample = self._draw(X, y, fit_params.get("groups"))
         if sample is not None:
             data = data.take(sample)
         if sp.issparse(data.y):

@@ -49,8 +49,10 @@ class HashFunction:
         :meth:`BaseHasher.query_weights`.
 
     score_rule : object, default=None
-        Rule by which codes get factors and addends, as :class:`AdditiveHasher` has it.
-        None: codes have neither.
+        Its ``terms(data, lengths)`` returns the factors and addends of packed codes, a
+        :class:`~sklearn_talr.codes.CodeTerms`, from the bytes of the codes and the bytes
+        that `quantize` has returned. Its `length_table` is None if `quantize` returns no
+        bytes. None: codes have no factors and addends.
 
     n_values_per_row : int, default=None
         Values per row of the largest array that the functions take or make. It sets how
