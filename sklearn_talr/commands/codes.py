@@ -298,7 +298,7 @@ METHODS = {
 class Figures(NamedTuple):
     """Figures of one method."""
 
-    recall: float  # of the N_NEIGHBORS nearest items
+    recall: float  # share of the N_NEIGHBORS nearest items that are found
     fit_seconds: float  # CPU seconds
     encode_seconds: float  # CPU seconds, for all items
     n_train: int
@@ -351,9 +351,9 @@ class Result(NamedTuple):
     n_bytes: int
     recall: float
     fit_seconds: float
-    microseconds_per_row: float  # to encode
+    microseconds_per_row: float  # CPU time to encode
     method: str
-    line: str  # that makes the model
+    line: str  # line that makes the model
 
 
 def compare(args):

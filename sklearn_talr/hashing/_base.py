@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.compat import CallbackSupportMixin
-from .._core.state import held, validate_aside, validate_seen
+from .._core.state import take_snapshot, validate_aside, validate_seen
 from .._core.threads import map_in_threads, one_thread, slices
 from .._core.types import Any, Callable, NDArray, Rows
 from .._core.validation import NUMPY, Space, as_numpy, enter
@@ -273,7 +273,7 @@ class BaseHasher(
 
     def _enter(self, X):
         """The hasher as it is now, checked features, and where they are."""
-        now = held(self)
+        now = take_snapshot(self)
         check_is_fitted(now)
         space, X = enter_features(now, X)
         X = validate_seen(now, X, accept_sparse="csr", dtype=space.floats(X))

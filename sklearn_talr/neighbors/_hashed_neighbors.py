@@ -497,14 +497,14 @@ def encode_rows(hasher, X, progress):
     if n_rows <= _ROWS_PER_BLOCK:
         progress.begin()
         parts.append(hasher.encode(X))
-        progress.told = f"{n_rows} of {n_rows} rows encoded"
+        progress.message = f"{n_rows} of {n_rows} rows encoded"
         progress.end()
         return parts[0]
     for rows in slices(n_rows, _ROWS_PER_BLOCK):
         progress.begin()
         with at_row(rows.start):
             parts.append(hasher.encode(_safe_indexing(X, rows)))
-        progress.told = f"{rows.stop} of {n_rows} rows encoded"
+        progress.message = f"{rows.stop} of {n_rows} rows encoded"
         progress.end()
     return concatenate_codes(parts)
 

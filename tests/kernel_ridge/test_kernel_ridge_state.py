@@ -35,7 +35,7 @@ REFUSALS = {
     "one direction": (
         {"kernel": "cosine"},
         (np.abs(X[:, :1]), y),
-        "X has 1 feature.* kernel='cosine' makes no difference .* Take kernel='rbf'",
+        "X has 1 feature.* kernel='cosine' is equal for all samples.* Set kernel='rbf'",
     ),
     "one group": ({}, (X, y, None, np.zeros(30)), "groups has one group only"),
     "groups of other length": ({}, (X, y, None, np.arange(29)), "inconsistent numbers"),
@@ -58,7 +58,7 @@ REFUSALS = {
     "singular": (
         {"gammas": [1e-6], "alphas": [1e-30]},
         (X, y),
-        "too singular for all alphas. Pass larger alphas, or leave them to alphas=None",
+        "too singular for all alphas. Pass larger alphas, or alphas=None",
     ),
     "continuous y": ({}, (X, X[:, 0]), "continuous"),
     "no y": ({}, (X, None), "requires y to be passed, but the target y is None"),

@@ -52,7 +52,7 @@ def train(engine, samples, plan, *, rng, monitor, progress, draw_views=None):
     monitor.begin(engine)
     schedule = Schedule(plan)
     descends = plan.learning_rate == "cosine"
-    progress.kept = monitor.kept
+    progress.outcome = monitor.kept
     with progress, config_context(**_TRUSTED):
         while schedule.n_epochs_left:
             progress.begin()
@@ -64,7 +64,7 @@ def train(engine, samples, plan, *, rng, monitor, progress, draw_views=None):
                 break
             schedule.end_epoch()
             is_stale = monitor.end_epoch(engine, loss)
-            progress.told = f"loss = {loss:.6f}{monitor.message}"
+            progress.message = f"loss = {loss:.6f}{monitor.message}"
             if progress.end() or (is_stale and not descends):
                 break
             if is_stale:
