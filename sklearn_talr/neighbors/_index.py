@@ -334,7 +334,7 @@ class Index:
             raise ValueError(
                 f"{name} contains {first}, which are not in the database; of {len(items)} "
                 f"items {missing.size} are not. Pass what is in `{known}`. A mask of "
-                "`among` or `exclude` may name removed items, too."
+                "`include` or `exclude` may name removed items, too."
             )
         return rows
 

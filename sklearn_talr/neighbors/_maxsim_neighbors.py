@@ -98,7 +98,7 @@ class MaxSimNeighbors(WithHasher, FittedAtOnce):
 
     Notes
     -----
-    Any number of threads may ask while one thread calls `fit`, `partial_fit` or `remove`:
+    Any number of threads may ask while one thread calls `fit`, `add` or `remove`:
     each call is answered from one state. Place i of `groups_` never gets another label, but
     by `fit`.
 
@@ -176,7 +176,7 @@ class MaxSimNeighbors(WithHasher, FittedAtOnce):
         vars(self).update(progress.finish(fitted))
         return self
 
-    def partial_fit(self, X: Rows, y: Any = None, groups: Column = None) -> Self:
+    def add(self, X: Rows, y: Any = None, groups: Column = None) -> Self:
         """Add tokens to the database; the hasher stays as it is.
 
         Parameters
@@ -365,7 +365,7 @@ class Documents:
         packed = _stored(codes, self.by_bits)
         if self.are_rows != (groups is None):
             given, now = ("no groups", "some")[:: 1 if self.are_rows else -1]
-            raise ValueError(f"fit was given {given} and partial_fit {now}: groups.")
+            raise ValueError(f"fit was given {given} and add {now}: groups.")
         n_labels = len(self.labels)
         labels, numbers = read_groups(groups, len(packed))
         if groups is None:

@@ -373,7 +373,7 @@ class TestHashesAsIntegers:
             lambda: HammingNeighbors().fit(codes),
             lambda: WeightedHammingNeighbors().fit(codes),
             lambda: index.kneighbors(codes),
-            lambda: index.partial_fit(codes),
+            lambda: index.add(codes),
             lambda: pack_codes(codes),
             lambda: hamming_distances(codes, codes),
             lambda: hamming_distances(np.eye(3), codes),

@@ -9,8 +9,9 @@ from sklearn.model_selection import cross_val_score
 from sklearn_talr import losses
 from sklearn_talr.baselines import StructHasher
 from sklearn_talr.hashing import CrossViewHasher, ITQHasher, LSHHasher, TALRHasher
-from sklearn_talr.losses._tie_aware import LOSSES
+from sklearn_talr.losses._tie_aware import LOSSES, loss_of
 from sklearn_talr.measures import AP, nDCG, parse_measure
+from sklearn_talr.measures._base import measure_name
 from sklearn_talr.metrics import (
     make_ranking_scorer,
     make_retrieval_scorer,
@@ -120,6 +121,26 @@ def test_the_measure_of_a_loss_has_its_name_here(loss, nearest, measure):
         if isinstance(estimator, TALRHasher):
             assert "Losses are 'AP', 'nDCG', AveragePrecisionLoss()" in message
     assert str(parse_measure(measure)) == measure
+
+
+@pytest.mark.parametrize(
+    ("loss", "name"),
+    [
+        ("map", "AP"),
+        ("mAP", "AP"),
+        ("average_precision", "AP"),
+        (AP, "AP"),
+        ("ndcg", "nDCG"),
+    ],
+)
+def test_a_loss_has_all_names_of_its_measure(loss, name):
+    rows = slice(0, 20)
+    by_name, by_other_name = (
+        RankingSVC(loss=each, tol=0.1).fit(X[rows], Y[rows]) for each in (name, loss)
+    )
+    assert_array_equal(by_other_name.coef_, by_name.coef_)
+    assert type(loss_of(loss)) is type(loss_of(name))
+    assert measure_name(loss) == name
 
 
 def test_the_nearest_of_few_words():

@@ -88,7 +88,7 @@ def test_whatever_came_and_went_is_searched_as_all_pairs_are(seed, tmp_path):
     neighbors, n_given = (Weighted(n_jobs=int(rng.integers(1, 3))).fit(packed[:30]), 30)
     while n_given < 150:
         new = int(rng.integers(1, 60))
-        neighbors.partial_fit(packed[n_given : n_given + new])
+        neighbors.add(packed[n_given : n_given + new])
         n_given = min(150, n_given + new)
         gone = rng.choice(neighbors.indices_, rng.integers(0, 12), replace=False)
         neighbors.remove(gone)
@@ -166,7 +166,7 @@ class TestRefusals:
 
     def test_terms_must_be_those_of_the_database(self):
         with pytest.raises(ValueError, match="terms per code"):
-            Weighted().fit(self.bits).partial_fit(self.packed)
+            Weighted().fit(self.bits).add(self.packed)
 
     def test_codes_with_terms_are_not_compared_by_hamming_distance(self):
         remedy = r"HashedNeighbors\(hasher\)"
@@ -176,7 +176,7 @@ class TestRefusals:
         with pytest.raises(ValueError, match=remedy):
             neighbors.kneighbors(self.packed)
         with pytest.raises(ValueError, match=remedy):
-            neighbors.partial_fit(self.packed)
+            neighbors.add(self.packed)
         bits = PackedCodes(self.packed.data, self.packed.n_bits, self.packed.bitorder)
         assert_array_equal(neighbors.kneighbors(bits), neighbors.kneighbors(self.bits))
 

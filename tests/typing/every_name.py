@@ -204,6 +204,10 @@ comparison = runs.compare_runs(*evaluations, test="t")
 assert_type(comparison, runs.RunComparison)
 of_scores = runs.compare_scores({"A": [0.1, 0.2], "B": [0.2, 0.4]}, test="t")
 assert_type(of_scores, runs.RunComparison)
+by_name = {run.name: run for run in results}
+assert_type(sklearn_talr.compare_runs(qrels, by_name, "RR", test="t"), runs.RunComparison)
+assert_type(sklearn_talr.evaluate_run(qrels, results[0]), runs.RunEvaluation)
+assert sklearn_talr.compare_scores is runs.compare_scores
 files = runs.read_mteb_results, runs.read_qrels, runs.read_run
 assert_type(svm.loss_augmented_ranks([0.1], [0.2])[0], NDArray[Any])
 assert_type(svm.RankingSVC().fit(X, y == 0).decision_function(X), Floats)
