@@ -531,8 +531,8 @@ def refuse_unlike_labels(first, second, names, axis=0):
     if len(first_labels) != len(second_labels) or len(first_labels) < 2:
         return
     differ = [
-        label != other and repr(label) != repr(other)
-        for label, other in zip(first_labels, second_labels)
+        label != second_label and repr(label) != repr(second_label)
+        for label, second_label in zip(first_labels, second_labels)
     ]
     if not any(differ):
         return

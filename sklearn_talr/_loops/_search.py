@@ -1,8 +1,8 @@
-"""Compiled loops of search: what is near to queries, by Hamming distance and by weights.
+"""Compiled loops of search: nearest codes by Hamming distance, and by weights.
 
 Codes come as *columns*, an array of shape (n_words, n_codes): each word of all codes side
-by side. *Terms* are a tuple of five arrays, see `Terms` of `codes`. Codes are compared tile
-by tile, so that what was learned about a tile stays in the cache.
+by side. *Terms* are a tuple of five arrays, see `CodeTerms` of `codes`. Codes are compared
+tile by tile, so that intermediate results of a tile stay in the cache.
 """
 
 from typing import NamedTuple
@@ -12,14 +12,16 @@ import numpy as np
 from ._compile import compiled, copy_to, count_ones
 from ._lanes import CODES, QUERIES, codes_near, queries_near, query_near
 
-TILE = 1_024  # codes
-# Up to so many queries are asked one by one; tables of many are slower to write for them.
+# Number of codes of a tile
+TILE = 1_024
+# Up to this many queries are searched one by one, since tables of many queries take longer
+# to write.
 _MAX_SINGLE_QUERIES = 4
-# From so many codes on, planes of bits are faster to compare than tables of bytes.
+# From this many codes on, planes of bits are faster to compare than tables of bytes.
 _MIN_CODES_FOR_PLANES = 4_096
-# Codes near to a query are scored so many together.
+# This many codes near to a query are scored together.
 _HITS_PER_QUERY = 32
-# A query finds so many codes more than it keeps before the k best are looked for.
+# The k best codes are selected whenever a query has found at least this many more.
 _MIN_CODES_TO_SPARE = 32
 # Lines and terms are rounded up by this share, which is more than float32 rounds.
 _ROUNDING_SHARE = 2.0**-20
@@ -227,11 +229,15 @@ def _flat(values, counts):
 
 @compiled
 def weighted_scan(weights, columns, terms, as_costs, k, radius, whole):
-    """Find codes of highest score, which are scored in float64.
+    """Find the codes of highest scores; scores are in float64.
 
-    Costs decide which codes may be among them. Many queries have tables of 16 bits side by
-    side, by byte and value. A single one has such a table, too. If its weights are of bits,
-    costs of many codes are counts of ones instead, by four bits of the magnitudes.
+    Costs, in few bits, decide which codes may be among them. Tables of 16 bits hold the
+    costs by byte and value, for many queries side by side, or for a single one. If a single
+    query has weights of bits, costs of many codes are counts of ones instead, by four bits
+    of the magnitudes.
+
+    The function is long because the arrays that all its stages share are made once, and
+    would have to be passed to each of them, for each tile.
 
     Parameters
     ----------
@@ -240,29 +246,29 @@ def weighted_scan(weights, columns, terms, as_costs, k, radius, whole):
 
     columns : array of shape (n_words, n_codes)
 
-    terms : Terms
-        Of `sklearn_talr.codes._factors`, factors and addends of the codes.
+    terms : CodeTerms
+        Factors and addends of the codes.
 
     as_costs : bool
-        Whether a bit that is as the query wants it adds 0, and any other minus the
-        magnitude of its weight.
+        Whether a bit that the query prefers adds 0, and any other bit minus the magnitude
+        of its weight.
 
     k : int
-        Number of codes wanted; 0 asks for all within the radius.
+        Number of codes to find; 0 means all within the radius.
 
     radius : float
-        Minus the least score wanted.
+        Minus the least score of a code that is found.
 
     whole : bool
-        As for `hamming_scan`.
+        See `hamming_scan`.
 
     Returns
     -------
     counts, rows
-        As of `hamming_scan`.
+        See `hamming_scan`.
 
     scores : array of shape (n_found,), dtype float64
-        A score depends on nothing but query and code.
+        A score depends on the query and the code alone.
     """
     n_queries = len(weights)
     n_codes = columns.shape[1]

@@ -74,8 +74,8 @@ class TieAwareLoss(torch.nn.Module):
 
     Examples
     --------
-    Two classes of two items. Item 0 is as far from its partner as from both others, so
-    that its AP is the mean of 1, 1/2 and 1/3; the mean AP of the four is .4653.
+    Two classes of two items. Item 0 is as far from its partner as from both other items, so
+    its AP is the mean of 1, 1/2 and 1/3. The mean AP of the four items is 0.4653.
 
     >>> import torch
     >>> from sklearn_talr.losses import TieAwareLoss

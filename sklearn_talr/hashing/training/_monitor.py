@@ -13,8 +13,8 @@ _SHARE_SCORED = 10
 _MAX_SCORED = 1000
 # The score of fewer samples varies too much to show that it has not risen.
 _MIN_SCORED = 50
-# Two standard errors of the difference between two scores of one sample. The standard error
-# of the mean over n samples is smaller by a factor of the square root of n.
+# Two standard errors of the difference between two scores of one sample. A mean over n
+# samples has a standard error that is smaller by the square root of n.
 _TWO_STANDARD_ERRORS = 0.5
 _REMEDY_OF_WORSE = (
     "Try a larger batch_size, a smaller learning_rate_init, a smaller weight_decay, more "
