@@ -138,7 +138,7 @@ class FastHasher(DiscreteHasher):
                 bit[:] = np.where(_activations(trees, X) > 0, 1, -1)
                 loss = pairs.loss(codes[:, : place + 1])
                 losses.append(loss)
-                progress.told = f"loss = {loss:.6f}"
+                progress.message = f"loss = {loss:.6f}"
         return progress.finish()
 
     def _fit_trees(self, X, bit, rng):

@@ -11,7 +11,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.compat import CallbackSupportMixin
-from .._core.state import held, validate_aside, validate_seen
+from .._core.state import take_snapshot, validate_aside, validate_seen
 from .._core.threads import map_in_threads, one_thread, slices
 from .._core.types import Any, NDArray, Rows
 from .._core.validation import NUMPY, Space, as_numpy, enter
@@ -227,7 +227,7 @@ class BaseHasher(
 
     def _check_seen(self, X):
         """Return the hasher as it is now, where features are, and the checked features."""
-        fitted = held(self)
+        fitted = take_snapshot(self)
         check_is_fitted(fitted)
         space, X = enter_features(fitted, X)
         X = validate_seen(fitted, X, accept_sparse="csr", dtype=space.floats(X))

@@ -405,12 +405,12 @@ def _alternate(alternation, max_iter, progress):
     # Callbacks and interrupts ask for the model, which takes a solution of its own.
     progress.state = partial(_finished, alternation)
     progress.n_least = 0
-    progress.kept = "the vectors found by then"
+    progress.outcome = "the vectors found by then"
     is_whole = False
     with progress:
         for _ in progress.over(range(max_iter)):
             share_changed = alternation.improve()
-            progress.told = f"{share_changed:.2%} of the code changed"
+            progress.message = f"{share_changed:.2%} of the code changed"
             if not share_changed:
                 break
         is_whole = True
