@@ -232,7 +232,7 @@ def scored(metric, method, has_ids):
     ],
 )
 def test_sql_scores_what_we_score(metric, method, has_ids, sql):
-    index, X = scored(metric, method, has_ids), load_digits().data[300:320]
+    index, X = scored(metric, method, has_ids), load_digits().data[300:308]
     hasher, codes = index.hasher_, index.codes_
     engine = sql[0] if sql[0] in ("duckdb", "pgvector") else "sqlite_vec"
     ask, weights = load(sql, index, weighted=True), hasher.query_weights(X)
