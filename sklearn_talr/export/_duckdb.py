@@ -90,7 +90,7 @@ def _insert(items, connection, table, *, weighted):
         codes = items.codes[rows]
         block = {"id": ids[rows], "code": np.array(write_bits(codes), dtype=object)}
         if weighted:
-            block["factor"], block["addend"] = codes.terms.T
+            block["factor"], block["addend"] = codes.terms.values.T
         connection.register(_BLOCK, block)
         try:
             connection.execute(f"INSERT INTO {table} FROM {_BLOCK}")

@@ -36,8 +36,8 @@ from .._core.compat import HasMethods, validated
 from .._core.progress import warn_caller
 from .._core.types import Any, Callable, Function
 from .._core.validation import check_ids
-from ..codes import PackedCodes, pack_codes
-from ..codes._packed import refuse_terms, with_factors_and_addends
+from ..codes import CodeTerms, PackedCodes, pack_codes
+from ..codes._packed import refuse_terms, wrap_bytes
 
 # PostgreSQL keeps 63 characters of a name.
 _TABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
@@ -104,7 +104,9 @@ def read_items(codes, ids, *, weighted=False):
         if ids is None:
             ids = index.indices_ if index.ids_ is None else index.ids_
     if weighted:
-        packed = with_factors_and_addends(pack_codes(codes))
+        packed = pack_codes(codes)
+        terms = CodeTerms(packed.terms.pairs(len(packed)))
+        packed = wrap_bytes(packed.data, packed.n_bits, terms=terms)
     else:
         packed = pack_codes(refuse_terms(codes, "codes"))
     ids = np.arange(len(packed)) if ids is None else check_ids(ids, len(packed))

@@ -65,8 +65,8 @@ class PgvectorExport:
             codes = self.codes[rows]
             names = [str(name).translate(_ESCAPES) for name in self.ids[rows].tolist()]
             columns = [names, write_bits(codes)]
-            if codes.terms is not None:
-                columns += codes.terms.T.astype(str).tolist()
+            if codes.terms.n_terms:
+                columns += codes.terms.values.T.astype(str).tolist()
             yield "".join("\t".join(line) + "\n" for line in zip(*columns))
 
 

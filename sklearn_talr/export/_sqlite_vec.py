@@ -93,7 +93,7 @@ def _insert(items, connection, table, *, key, weighted):
     if weighted:
         names += ", factor, addend"
         values += ", ?, ?"
-        cells += items.codes.terms.T.tolist()
+        cells += items.codes.terms.values.T.tolist()
     connection.execute("SAVEPOINT codes")
     try:
         insert = f"INSERT INTO {table} ({names}) VALUES ({values})"
