@@ -526,8 +526,8 @@ def _as_integers(numbers):
     values = np.asarray(numbers, dtype=object if is_list else None)
     if any(issubclass(kind, str | bytes) for kind in _kinds(values)):
         raise ValueError(
-            "numbers are texts. Pass PackedCodes.from_strings(texts, base=16), or base=2 if "
-            "their digits are bits."
+            "numbers are texts. Pass PackedCodes.from_strings(texts, base=16), or base=2 "
+            "if their digits are bits."
         )
     return values
 

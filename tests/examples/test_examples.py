@@ -73,6 +73,7 @@ def finished(tmp_path_factory):
         ),
         ("search/plot_weighted_queries.py", ["weighted_queries.png"]),
         ("search/plot_near_duplicates.py", ["near_duplicates.png", "pairs_found.png"]),
+        ("search/plot_fingerprints.py", ["fingerprints.png"]),
         ("beyond_hashing/plot_grouped_search.py", ["grouped_search.png"]),
         ("ties_and_metrics/plot_quality_per_byte.py", ["quality_per_byte.png"]),
     ],

@@ -170,7 +170,7 @@ def test_the_sql_that_leaves_out_seen_items_finds_what_a_search_finds():
     connection.execute("CREATE TABLE seen (person INT, item INT)")
     rows = [(q, int(item)) for q, of_query in enumerate(seen) for item in of_query]
     connection.executemany("INSERT INTO seen VALUES (?, ?)", rows)
-    page = Path(__file__).parents[2] / "docs/user_guide/left_out.rst"
+    page = Path(__file__).parents[2] / "docs/user_guide/ignore_pairs.rst"
     query = page.read_text().split(".. code-block:: sql")[1].split("An approx")[0]
     for q, code in enumerate(export.to_bit_strings(queries)):
         found = connection.execute(query, [code, q, N_NEIGHBORS]).fetchall()

@@ -1,6 +1,6 @@
-"""Draw retrieval.png, the picture of README.md, with the script that draws it in the guide.
+"""Draw how_it_works.png, the picture of README.md, with the script that the guide uses.
 
-    python docs/_static/draw_retrieval.py
+    python docs/_static/draw_how_it_works.py
 
 README.md has the docstring of that script as alternative text; a test compares both.
 """
@@ -21,8 +21,8 @@ def main():
 
     plt.switch_backend("agg")
     picture_style.set_style(None, None)
-    runpy.run_path(str(DOCS / "plots" / "landing.py"))
-    plt.savefig(Path(__file__).with_name("retrieval.png"), dpi=144)
+    runpy.run_path(str(DOCS / "plots" / "how_it_works.py"))
+    plt.savefig(Path(__file__).with_name("how_it_works.png"), dpi=144)
 
 
 if __name__ == "__main__":
