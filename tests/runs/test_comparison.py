@@ -315,14 +315,14 @@ def test_groups_are_averaged_in_all_their_columns(evaluated):
     pair = compare_runs(with_ties, with_ties, groups=[1, 1], test="t")
     assert pair.evaluations[0].tie_variance == 0.5
     for groups, message in [
-        (labels[:3], "groups must have one label for each of the 30 queries"),
+        (labels[:3], "groups must have one label per query, 30 in all"),
         ([*labels[:-1], None], "groups has missing values"),
         (np.ma.array(labels, mask=labels == "a"), "groups has masked entries"),
         (labels[:, None].repeat(2, axis=1), "1d array"),
     ]:
         with pytest.raises(ValueError, match=message):
             compare_runs(*evaluated, groups=groups)
-    with pytest.raises(ValueError, match="rows of one group must have one label"):
+    with pytest.raises(ValueError, match="several labels in one group"):
         compare_runs(*evaluated, groups=labels, stratify=np.arange(30) % 2)
 
 

@@ -70,7 +70,7 @@ def test_intervals_of_an_evaluation():
     of_strata = result.confidence_interval(stratify=strata)
     expected = mean_interval(result.expected[:, 0], stratify=strata)
     assert of_strata["AP"] == pytest.approx(expected)
-    with pytest.raises(ValueError, match=r"draw orders of them by evaluate_run"):
+    with pytest.raises(ValueError, match=r"draw orders with evaluate_run"):
         evaluate_run(qrels, run).confidence_interval(ties=True)
     for option, value in (("confidence_level", 95), ("n_resamples", 0), ("ties", "yes")):
         with pytest.raises(ValueError, match=f"'{option}' parameter of RunEvaluation"):
