@@ -45,6 +45,8 @@ ALIASES = {
     "mrr": "RR",
     "hr": "Success",
 }
+# Names of the measures that training can maximize.
+_TRAINABLE = "AP", "nDCG"
 # Beginnings of the names of other measures of ir_measures, whose mean over orders of ties
 # has no exact formula here.
 _PREFIXES_WITHOUT_FORMULA = (
@@ -567,40 +569,66 @@ def _parse_cutoff(text, cutoff):
 
 
 def measure_name(measure, parameter="measure", others=()):
-    """Return the name of a measure that training can maximize, "AP" or "nDCG".
+    """Return "AP" or "nDCG", which training can maximize, for a measure or its name.
+
+    Names are read as :func:`parse_measure` reads them.
 
     Parameters
     ----------
-    measure : str or Measure
-        AP or nDCG as a value or under any name that `parse_measure` takes, or one of
-        `others`.
+    measure : str, Measure or measure of ir_measures
+        The measure to maximize, without cutoff and with default parameters.
 
     parameter : str, default="measure"
-        Name of the parameter, for errors.
+        What errors call the parameter.
 
     others : tuple of str, default=()
-        Words that are returned as they are.
+        Other values that the parameter takes, which are returned as they are.
+
+    Returns
+    -------
+    name : str
+        "AP", "nDCG" or one of `others`.
+
+    Raises
+    ------
+    ValueError
+        If it is another measure, has a cutoff or parameters, or is none.
     """
-    if measure in others:
+    if isinstance(measure, str) and measure in others:
         return measure
-    names = "AP", "nDCG", *others
+    try:
+        parsed = parse_measure(measure)
+    except ValueError:
+        parsed = None
+    for name in _TRAINABLE:
+        if parsed == MEASURES[name]():
+            return name
+    raise ValueError(_reason_against_training(measure, parameter, others))
+
+
+def _reason_against_training(measure, parameter, others):
+    """Why a parameter cannot have a value, and which measure or value may be meant."""
+    names = *_TRAINABLE, *others
     allowed = " or ".join(map(repr, names))
     message = f"{parameter} must be {allowed}, got {str(measure)!r}."
-    meant = _parsed_or_none(measure)
-    if meant in (MEASURES["AP"](), MEASURES["nDCG"]()):
-        return meant.name
+    meant = named_measure(measure)
     if meant is None:
-        meant = named_measure(measure)
-    if meant is not None:
-        maker = "make_ranking_scorer" if others else "make_retrieval_scorer"
-        nearest = meant.name if meant.name in names else "AP"
-        raise ValueError(
-            f"{message} Training ranks all items, so it takes AP and nDCG without a cutoff "
-            f"or parameters. Set {parameter}={nearest!r}, and evaluate with "
-            f"scoring={maker}({str(meant)!r})."
+        near = get_close_matches(str(measure), names, 1)
+        return message + (f" Is {near[0]!r} meant?" if near else "")
+    if meant.name in _TRAINABLE:
+        nearest = meant.name
+        reason = (
+            "Training ranks all items, so it takes AP and nDCG without a cutoff or "
+            "parameters."
         )
-    near = get_close_matches(str(measure), names, 1)
-    raise ValueError(message + (f" Is {near[0]!r} meant?" if near else ""))
+    else:
+        nearest = "AP"
+        reason = f"Training does not maximize {meant.name}."
+    maker = "make_ranking_scorer" if others else "make_retrieval_scorer"
+    return (
+        f"{message} {reason} Set {parameter}={nearest!r}, and evaluate with "
+        f"scoring={maker}({str(meant)!r})."
+    )
 
 
 def named_measure(measure):

@@ -69,10 +69,37 @@ def test_what_is_like_no_loss_gets_a_list_of_all():
 
 
 @pytest.mark.parametrize(
+    ("loss", "measure"),
+    [
+        ("ap", "AP"),
+        ("map", "AP"),
+        ("mAP", "AP"),
+        ("average_precision", "AP"),
+        ("AP(rel=1)", "AP"),
+        (AP, "AP"),
+        ("ndcg", "nDCG"),
+        (nDCG, "nDCG"),
+    ],
+)
+def test_a_loss_has_all_names_that_a_scorer_takes(loss, measure):
+    assert make_retrieval_scorer(loss).measures == [parse_measure(measure)]
+    for make in (
+        lambda loss: TALRHasher(4, loss=loss, max_iter=1, random_state=0),
+        lambda loss: StructHasher(2, loss=loss, random_state=0),
+        lambda loss: RankingSVC(loss=loss),
+    ):
+        called, plain = make(loss).fit(X, Y), make(measure).fit(X, Y)
+        function = "decision_function" if hasattr(plain, "coef_") else "transform"
+        assert_array_equal(getattr(called, function)(X), getattr(plain, function)(X))
+
+
+@pytest.mark.parametrize(
     ("loss", "nearest", "measure"),
     [
-        ("map_cut_10", "AP", "AP@10"),
         ("ndcg@10", "nDCG", "nDCG@10"),
+        ("map_cut_5", "AP", "AP@5"),
+        ("AP(rel=2)", "AP", "AP(rel=2)"),
+        ("P@5", "AP", "P@5"),
         ("NDCG@10", "nDCG", "nDCG@10"),
         ("map@100", "AP", "AP@100"),
         (nDCG @ 10, "nDCG", "nDCG@10"),
@@ -88,9 +115,11 @@ def test_the_measure_of_a_loss_has_its_name_here(loss, nearest, measure):
     ):
         with pytest.raises(ValueError, match="loss must be 'AP' or 'nDCG'") as refused:
             estimator.fit(X, Y)
-        assert f"loss={nearest!r}, and evaluate with scoring={maker}('{measure}')" in str(
-            refused.value
-        )
+        message = str(refused.value)
+        remedy = f"loss={nearest!r}, and evaluate with scoring={maker}('{measure}')"
+        assert remedy in message
+        if isinstance(estimator, TALRHasher):
+            assert "Losses are 'AP', 'nDCG', AveragePrecisionLoss()" in message
     assert str(parse_measure(measure)) == measure
 
 
