@@ -154,7 +154,7 @@ def test_long_lists_have_no_rounding_of_their_own():
 @st.composite
 def ranked(draw):
     """Scores with many ties, and grades, of a few items."""
-    n_items = draw(st.integers(1, 6))
+    n_items = draw(st.integers(1, 5))
     scores = draw(st.lists(st.integers(-1, 2), min_size=n_items, max_size=n_items))
     grades = draw(st.lists(st.integers(0, 3), min_size=n_items, max_size=n_items))
     return scores, grades

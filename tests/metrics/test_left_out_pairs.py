@@ -223,7 +223,9 @@ def test_scorers_and_indexes_leave_out_groups(query):
     items = {"database": split[2:], "groups_database": GROUPS[20:]}
     against = make_retrieval_scorer(query=query, **items)
     assert_allclose(against(hasher, *split[:2], groups=GROUPS[:20]), expected)
-    with pytest.raises(ValueError, match=r"groups_query is None.*scorer takes those of"):
+    with pytest.raises(
+        ValueError, match=r"groups_query is None.*scorer takes the groups of"
+    ):
         against(hasher, *split[:2])
     index = HashedNeighbors(hasher, query=query).fit(*split[2:])
     how = {"query": query, **groups}

@@ -716,7 +716,7 @@ def test_many_systems_print_ranks_and_few_print_tiers(table):
 
 
 def test_many_systems_of_a_file_raise_no_warning_of_pandas():
-    values = np.random.default_rng(0).normal(size=(12, 105))
+    values = np.random.default_rng(0).normal(size=(12, 101))
     table = pd.DataFrame(values).add_prefix("m").rename_axis("task")
     read = pd.read_csv(io.StringIO(table.to_csv()), index_col="task")
     with warnings.catch_warnings():
