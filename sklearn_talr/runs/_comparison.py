@@ -343,8 +343,8 @@ def compare_runs(
 
     There are two forms, which return the same:
 
-    * ``compare_runs(evaluation, other_evaluation)`` takes what :func:`evaluate_run`
-      returns.
+    * ``compare_runs(evaluation, other_evaluation)`` takes results of
+      :func:`evaluate_run`.
     * ``compare_runs(qrels, {"bm25": run, "dense": other_run}, ["AP", "nDCG@10"])`` takes
       judgments, runs by name and measures, and evaluates the runs first.
 
@@ -379,11 +379,12 @@ def compare_runs(
 
         * "max-t" is a bootstrap max-T test. It resamples queries with centered values. The
           p-value of a pair is the share of samples whose largest statistic of any pair is
-          at least as large as the pair's own. The statistic is the mean difference over its
-          standard error, to which 5 / sqrt(n_queries) times the median error of all pairs
-          is added. The probability of any false positive is about `alpha` or less, with few
-          or skewed queries as well. It replaces `test`, which then gives the unadjusted
-          p-values alone. With fewer than six queries no pair is significant at 0.05, and
+          at least as large as the pair's own. It is step-down: pairs with larger statistics
+          than the pair drop out. The statistic is the mean difference over its standard
+          error, to which 5 / sqrt(n_queries) times the median error of all pairs is added.
+          The probability of any false positive is about `alpha` or less, with few or skewed
+          queries as well. It replaces `test`, which then gives only the unadjusted
+          p-values. With fewer than six queries no pair is significant at 0.05, and
           intervals are infinite.
         * "holm" is Holm's method. It also bounds the probability of any false positive, but
           it needs small p-values that are accurate. With few or skewed queries and many

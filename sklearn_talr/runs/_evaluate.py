@@ -193,12 +193,7 @@ def evaluate_run(
     orders = _values_by_order(groups, cells)
     tie_variance = None
     if n_orders is not None:
-        tie_variance = np.zeros(orders.expected.shape)
-        tied = _tied_queries(cells)
-        if len(tied):
-            tie_variance[tied] = _variance_over_orders(
-                groups, cells.select(tied), n_orders, random_state
-            )
+        tie_variance = _variance_over_orders(groups, cells, n_orders, random_state)
     return RunEvaluation(
         name=run.name if name is None else name,
         measures=list(map(str, measures)),
@@ -523,14 +518,22 @@ def _queries_of_other_lists(cells):
 
 def _variance_over_orders(groups, cells, n_orders, random_state):
     """Variance of each value over random orders of ties, (n_queries, n_measures)."""
+    n_measures = sum(len(group.places) for group in groups)
+    variance = np.zeros((len(cells.n_items), n_measures))
+    tied = _tied_queries(cells)
+    if not len(tied):
+        return variance
+    tied_cells = cells.select(tied)
     random_state = independent_random_state(random_state)
     # One order at a time: all of them would take much memory.
     values = [
-        evaluate_ties(groups, replace(cells, place=place), order="listed")
-        for place in _random_places(cells, n_orders, random_state)
+        evaluate_ties(groups, replace(tied_cells, place=place), order="listed")
+        for place in _random_places(tied_cells, n_orders, random_state)
     ]
-    variance = np.var(values, axis=0, ddof=1)
-    return np.where(variance > _ROUNDING_OF_VARIANCE, variance, 0.0)
+    variance_of_tied = np.var(values, axis=0, ddof=1)
+    is_real = variance_of_tied > _ROUNDING_OF_VARIANCE
+    variance[tied] = np.where(is_real, variance_of_tied, 0.0)
+    return variance
 
 
 def _random_places(cells, n_orders, random_state):
