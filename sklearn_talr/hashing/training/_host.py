@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from ...features._scaling import row_blocks
 from ...losses._base import levels_of_pairs
 from ...losses._rankings import MeasureTables, keep_freed_memory, measure_rankings
-from .._base import feed_forward
+from .._function import feed_forward
 from .._linear import steps_of_layers
 
 _WIDE = 20  # times as many cells as entries
