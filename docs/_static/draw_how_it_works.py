@@ -1,8 +1,9 @@
-"""Draw retrieval.png, the picture of README.md, by the script that draws it in the guide.
+"""Draw how_it_works.png, the picture of README.md, with the script that the guide uses.
 
-    python docs/_static/draw_retrieval.py
+    python docs/_static/draw_how_it_works.py
 
-prints the words that README.md has for it; tests/docs/test_readme.py holds them together.
+prints the alternative text of the picture, which README.md repeats;
+tests/docs/test_readme.py compares the two.
 """
 
 import runpy
@@ -21,8 +22,8 @@ def main():
 
     plt.switch_backend("agg")
     picture_style.set_style(None, None)
-    runpy.run_path(str(DOCS / "plots" / "landing.py"))
-    plt.savefig(Path(__file__).with_name("retrieval.png"), dpi=144)
+    runpy.run_path(str(DOCS / "plots" / "how_it_works.py"))
+    plt.savefig(Path(__file__).with_name("how_it_works.png"), dpi=144)
     print(picture_words.take_words())
 
 
