@@ -33,12 +33,9 @@ def read(path):
 
 
 def mean(rows, figure, digits=3):
-    """The mean of a figure, without the zero before the point; nothing of no rows."""
+    """The mean of a figure; an empty cell if no row has it."""
     values = [float(row[figure]) for row in rows if row[figure]]
-    if not values:
-        return ""
-    text = f"{np.mean(values):.{digits}f}"
-    return text.replace("0.", ".", 1) if digits == 3 and text.startswith("0.") else text
+    return f"{np.mean(values):.{digits}f}" if values else ""
 
 
 def pivot(rows, figure, lines, columns, head, digits=3):
