@@ -224,6 +224,20 @@ def comparison_weighted_8_bytes():
 
 
 @table
+def ties_width():
+    """Best minus worst AP over all orders of ties, by the number of bits."""
+    titles = {"TALR-AP": "linear `TALRHasher`", "ITQ": "`ITQHasher`"}
+    rows = [
+        row | {"width": float(row["ap_best"]) - float(row["ap_worst"])}
+        for row in read(COMPARISON / "cifar10-defaults.csv")
+        if row["method"] in titles
+    ]
+    lines = [(title, {"method": method}) for method, title in titles.items()]
+    columns = [(f"{n} bits", {"n_bits": str(n)}) for n in (12, 24, 32, 48, 64)]
+    return pivot(rows, "width", lines, columns, "best minus worst AP")
+
+
+@table
 def comparison_costs():
     rows = [r for r in read(COMPARISON / "cifar10-defaults.csv") if r["bytes"] == "4"]
     figures = {
