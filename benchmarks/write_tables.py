@@ -770,6 +770,7 @@ def as_text(rows):
 
 
 def _quoted(cell):
+    cell = cell.replace("@", r"\@")  # or nDCG@10 becomes a link to a mail address
     return f'"{cell.replace(chr(34), chr(34) * 2)}"' if set(cell) & set(',"') else cell
 
 

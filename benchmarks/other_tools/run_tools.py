@@ -87,6 +87,11 @@ def agreement(line, values):
     return f"within in {np.sum((low <= values) & (values <= high))}"
 
 
+def escaped(cell):
+    """The cell, so that nDCG@10 in it does not become a link to a mail address."""
+    return cell.replace("@", r"\@")
+
+
 def lines_by_form(title, lines, agreements):
     """Rows of a tool: measures that one line gives, if M in it is the measure's name."""
     measures = {}
@@ -94,7 +99,7 @@ def lines_by_form(title, lines, agreements):
         line = lines[measure].replace(f"'{measure}'", "M")
         measures.setdefault((line, agrees), []).append(measure)
     return [
-        [title, ", ".join(names), f"``{line}``", agrees]
+        [title, escaped(", ".join(names)), f"``{line}``", agrees]
         for (line, agrees), names in measures.items()
     ]
 
@@ -125,9 +130,9 @@ def run_tool(python, script, name, runs):
     title = found["cells"].get("version", function.packages[0].replace("==", " "))
     for table, columns in COLUMNS.items():
         if (table == "tools_engines") == (script == "engine_tools.py"):
-            cells = [found["cells"].get(column, "none") for column in columns]
+            cells = [escaped(found["cells"].get(column, "none")) for column in columns]
             kept = [[title, *cells]] if set(cells) != {"none"} else []
-            write(table, ["tool", *columns], kept, title.split()[0])
+            write(table, ["tool", *map(escaped, columns)], kept, title.split()[0])
     agreements = {
         measure: agreement(function.lines[measure], values)
         for measure, values in found["values"].items()

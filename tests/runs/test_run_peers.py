@@ -84,7 +84,7 @@ def test_lines_of_the_page_give_the_numbers_of_other_tools(name, monkeypatch):
     printed = {
         measure: (line.strip("`").replace(", M)", f", '{measure}')"), agreement)
         for _, measures, line, agreement in rows
-        for measure in measures.split(", ")
+        for measure in measures.replace("\\", "").split(", ")
     }
     assert {measure: line for measure, (line, _) in printed.items()} == tool.lines
     for measure, (line, agreement) in printed.items():
