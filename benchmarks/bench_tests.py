@@ -3,9 +3,10 @@
     python benchmarks/bench_tests.py  # four hours
 
 Systems are drawn from a table, and rows of it with replacement. *false*: all systems are
-moved to one mean, and any pair is separated at .05. *right*: they have their own means, and
-this share of pairs is separated the right way. Of two systems, and of wrong separations
-among all (*wrong*), nothing is adjusted. Made-up systems have one mean as they are.
+shifted to one mean, and any pair is significant at .05. *right*: they have their own means,
+and this share of pairs is significant in the right direction. *wrong*: share of significant
+pairs that are not. The p-value of a single pair is not adjusted. Made-up systems have one
+mean as they are.
 SKLEARN_TALR_DATA names the folder of the published tables.
 """
 
@@ -119,8 +120,8 @@ def simulate(scores, n_systems, n_rows, n_draws, of_two):
         found = systems[rows].mean(axis=0)
         is_right = (mean[first] - mean[second]) * (found[first] - found[second]) > 1e-12
         for method, p_value in tested(systems[rows], random_state, of_two):
-            separated = p_value <= 0.05
-            right, n = (separated & is_right).sum(), separated.sum()
+            is_significant = p_value <= 0.05
+            right, n = (is_significant & is_right).sum(), is_significant.sum()
             counts[method] += 0, right / len(first), n - right, n
     for method, (n_false, right, n_wrong, n) in counts.items():
         shares = n_false / n_draws, right / n_draws, n_wrong / max(n, 1)

@@ -33,6 +33,9 @@ if TYPE_CHECKING:  # what editors and type checkers read; below, names come when
     from .metrics import make_retrieval_scorer as make_retrieval_scorer
     from .neighbors import HammingNeighbors as HammingNeighbors
     from .neighbors import HashedNeighbors as HashedNeighbors
+    from .runs import compare_runs as compare_runs
+    from .runs import compare_scores as compare_scores
+    from .runs import evaluate_run as evaluate_run
     from .svm import RankingSVC as RankingSVC
 
 __version__ = "0.1.0.dev0"
@@ -44,6 +47,7 @@ _HOMES = {"PrecomputedAffinity": "affinity", "RankingSVC": "svm"}
 _HOMES |= {"make_retrieval_scorer": "metrics"}
 _HOMES |= {"show_versions": "commands.versions", "warm_up": "commands.warm_up"}
 _HOMES |= dict.fromkeys(["HammingNeighbors", "HashedNeighbors"], "neighbors")
+_HOMES |= dict.fromkeys(["compare_runs", "compare_scores", "evaluate_run"], "runs")
 _HOMES |= dict.fromkeys(["AdditiveHasher", "ITQHasher", "LSHHasher"], "hashing")
 _HOMES |= dict.fromkeys(["ClassProbabilities", "CrossViewHasher", "TALRHasher"], "hashing")
 _ROOMS = {module.name for module in iter_modules(__path__) if module.name[0] != "_"}

@@ -238,8 +238,8 @@ class TestOfASide:
         form = COLUMNS[name]()
         index = HashedNeighbors(ITQ, n_rescored=5).fit(X[:40], Y[:40])
         scored = index.score(X, Y)
-        index.partial_fit(form, Y)
-        expected = HashedNeighbors(ITQ, n_rescored=5).fit(X[:40], Y[:40]).partial_fit(X, Y)
+        index.add(form, Y)
+        expected = HashedNeighbors(ITQ, n_rescored=5).fit(X[:40], Y[:40]).add(X, Y)
         assert_array_equal(index.codes_.data, expected.codes_.data)
         assert_array_equal(index.kneighbors(form)[1], expected.kneighbors(X)[1])
         assert_array_equal(index.rank(form).indices, expected.rank(X).indices)
@@ -327,6 +327,8 @@ def test_targets_of_all_sparse_formats(kind):
             assert_allclose(expected.score(X, form), expected.score(X, rows))
         if hasattr(found, "partial_fit"):
             found.partial_fit(X[:20], form.tocsr()[:20].asformat(kind))
+        if hasattr(found, "add"):
+            found.add(X[:20], form.tocsr()[:20].asformat(kind))
     scorer = make_retrieval_scorer("nDCG")
     hasher = clone(ITQ).fit(X)
     assert_allclose(scorer(hasher, X, form), scorer(hasher, X, rows))

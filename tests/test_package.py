@@ -27,6 +27,7 @@ WITHOUT_TORCH = [
     "import sklearn_talr",
     *(f"import sklearn_talr.{room}" for room in ROOMS),
     "from sklearn_talr import HammingNeighbors, RankingSVC, make_retrieval_scorer",
+    "from sklearn_talr import compare_runs, compare_scores, evaluate_run",
     "from sklearn_talr.hashing import ITQHasher, LSHHasher",
     "from sklearn_talr import TALRHasher",
     "from sklearn_talr.baselines import BREHasher, FastHasher, MACHasher, StructHasher",
@@ -35,6 +36,7 @@ WITHOUT_TORCH = [
 # What must not be loaded on the way, by the beginnings of names of modules
 METRICS = "sklearn_talr.metrics"
 WITHOUT_OTHER_ROOMS = {
+    "import sklearn_talr": tuple(f"sklearn_talr.{room}" for room in ROOMS),
     "from sklearn_talr.losses import TieAwareLoss": (METRICS, "sklearn_talr.svm"),
     "from sklearn_talr.svm import RankingSVC": (METRICS, "torch"),
     "from sklearn_talr.metrics import retrieval_report": ("sklearn_talr.losses",),
@@ -116,7 +118,7 @@ def loaded():
     """Modules that each statement loads, with an error if it raised one."""
     if not hasattr(os, "fork"):
         pytest.skip("this system cannot fork processes")
-    statements = ["pass", *WITHOUT_TORCH, *WITHOUT_OTHER_ROOMS]
+    statements = dict.fromkeys(["pass", *WITHOUT_TORCH, *WITHOUT_OTHER_ROOMS])
     result = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", IMPORT_EACH, *statements],
         capture_output=True,

@@ -109,6 +109,8 @@ def test_a_subclass_may_take_fewer_parameters(estimator):
     assert_array_equal(answer(clone(short).fit(X, Y)), expected)
     if hasattr(short, "partial_fit") and not hasattr(short, "loss"):
         short.partial_fit(X, Y)
+    if hasattr(short, "add"):
+        short.add(X, Y)
 
 
 def test_a_subclass_may_fix_a_parameter_as_an_attribute():

@@ -111,7 +111,7 @@ def test_nested_fits_are_told_below(cv, few_digits):
 
 
 class TestBlocksOfAnIndex:
-    """An index tells of the rows that it encodes, in `fit` and in `partial_fit`."""
+    """An index tells of the rows that it encodes, in `fit` and in `add`."""
 
     @pytest.fixture(autouse=True)
     def small_blocks(self, monkeypatch):
@@ -125,7 +125,7 @@ class TestBlocksOfAnIndex:
         assert recorder.begun.count("HashedNeighbors-fit.HashedNeighbors-block") == 3
         assert recorder.done[-4:] == ["block", "block", "block", "fit"]
         recorder.begun.clear()
-        fitted.partial_fit(X[:100], y[:100])
+        fitted.add(X[:100], y[:100])
         blocks = [path for path in recorder.begun if path.endswith("block")]
         assert blocks == ["HashedNeighbors-fit.HashedNeighbors-block"]
         assert recorder.open == []
@@ -137,7 +137,7 @@ class TestBlocksOfAnIndex:
     def test_verbose(self, few_digits, capsys):
         X, _ = few_digits
         index = HashedNeighbors(ITQHasher(8), verbose=True).fit(X)
-        index.partial_fit(X[:130])
+        index.add(X[:130])
         assert capsys.readouterr().out.splitlines() == [
             "Block 1 of 3: 128 of 300 rows encoded",
             "Block 2 of 3: 256 of 300 rows encoded",
@@ -173,7 +173,7 @@ class TestBlocksOfAnIndex:
             return encode(self, X)
 
         monkeypatch.setattr(ITQHasher, "encode", interrupted)
-        for change in (index.fit, index.partial_fit):
+        for change in (index.fit, index.add):
             with pytest.raises(KeyboardInterrupt):
                 change(X[::-1])
             assert vars(index) == before

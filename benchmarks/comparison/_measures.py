@@ -128,8 +128,8 @@ def _measure_scores(query, database, data):
 def _measure_weighted(weights, packed, data):
     """Rank by weights: codes that are equal need one score."""
     keys = packed.data
-    if packed.terms is not None:
-        keys = np.hstack([keys, packed.terms.view(np.uint8)])
+    if packed.terms.n_terms:
+        keys = np.hstack([keys, packed.terms.values.view(np.uint8)])
     _, first, place = np.unique(keys, axis=0, return_index=True, return_inverse=True)
     distinct, place = packed[first], place.ravel()
 

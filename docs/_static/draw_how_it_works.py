@@ -2,8 +2,7 @@
 
     python docs/_static/draw_how_it_works.py
 
-prints the alternative text of the picture, which README.md repeats;
-tests/docs/test_readme.py compares the two.
+README.md has the docstring of that script as alternative text; a test compares both.
 """
 
 import runpy
@@ -16,15 +15,14 @@ DOCS = Path(__file__).resolve().parents[1]
 
 
 def main():
+    """Draw the picture and save it beside this file."""
     sys.path[:0] = [str(DOCS), str(DOCS / "plots")]
     import picture_style
-    import picture_words
 
     plt.switch_backend("agg")
     picture_style.set_style(None, None)
     runpy.run_path(str(DOCS / "plots" / "how_it_works.py"))
     plt.savefig(Path(__file__).with_name("how_it_works.png"), dpi=144)
-    print(picture_words.take_words())
 
 
 if __name__ == "__main__":

@@ -46,7 +46,7 @@ RunDifferencesDisplay.from_comparison(
 means = [f"{name} {measure(mean)}" for name, mean in zip(tiers.names, tiers.mean)]
 describe(
     f"Above, rows of four hashers by precision at 10: {'; '.join(means)}. Brackets",
-    f"join what the data do not separate, in {len(tiers.tiers)} tiers. Below, bars of 60",
-    "queries, the difference of two hashers in each:",
+    f"join systems without a significant difference, in {len(tiers.tiers)} tiers.",
+    "Below, bars of 60 queries, the difference of two hashers in each:",
     f"{' '.join(bottom.get_title('left').split())}.",
 )

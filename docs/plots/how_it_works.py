@@ -1,8 +1,9 @@
-"""From features to a metric, for one query and six items: five panels, left to right."""
+"""Five steps: features of a query and six items; bits; Hamming distances; counts of
+relevant and other items by distance; worst, expected and best AP: 0.76, 0.84, 0.92.
+"""
 
 import matplotlib.pyplot as plt
 import numpy as np
-from picture_words import describe
 
 from sklearn_talr.codes import hamming_distances
 from sklearn_talr.histogram import RankingHistogram
@@ -80,9 +81,4 @@ for place, (name, value) in enumerate(ap.items()):
 titles = ["features", "bits", "distance", "counts", "AP"]
 for number, (ax, title) in enumerate(zip(panels, titles), start=1):
     ax.set_title(f"{number} {title}", fontsize=12, loc="left")
-describe(
-    "Five steps: features of a query and six items; bits; Hamming distances; counts of",
-    "relevant and other items by distance; worst, expected and best AP:",
-    f"{ap['worst']:.2f}, {ap['expected']:.2f}, {ap['best']:.2f}.",
-)
 plt.show()

@@ -26,6 +26,6 @@ display.ax_.set_title(f"{len(scores)} tasks, {source}", loc="left", fontsize="me
 first = f"1 to {display.rank_high[0]}"
 describe(
     f"Rows of {len(display.names)} models, {source}. Bars are ranks that they may have;",
-    f"that of the first reaches from {first}. {comparison.separated.mean():.0%} of all",
-    "pairs are separated.",
+    f"that of the first reaches from {first}. {comparison.significant.mean():.0%} of all",
+    "pairs differ significantly.",
 )

@@ -97,8 +97,8 @@ print(report.round(4).to_string())
 # %%
 # Compare with codes learned without labels
 # -----------------------------------------
-# Iterative quantization (ITQ) does not use labels. In the picture a bar spans worst to best,
-# and the marker is the expected AP. At 4 bits the bars are longer than the difference
+# Iterative quantization (ITQ) does not use labels. In the picture a bar spans worst to
+# best, and the marker is the expected AP. At 4 bits the bars are longer than the difference
 # between many published methods.
 
 from sklearn.preprocessing import StandardScaler
@@ -111,9 +111,7 @@ models = {
         for n_bits in lengths
     ],
     "classifier, then TALR": [
-        make_pipeline(
-            ClassProbabilities(), TALRHasher(n_bits, max_iter=20, random_state=0)
-        )
+        make_pipeline(ClassProbabilities(), TALRHasher(n_bits, max_iter=20, random_state=0))
         for n_bits in lengths
     ],
 }

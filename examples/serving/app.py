@@ -129,7 +129,7 @@ FOUND = """
 @app.post("/search")
 def search(queries: Queries):
     rows, (version, index) = as_rows(queries.vectors), served["newest"]
-    among, n_allowed = None, index.n_items_
+    include, n_allowed = None, index.n_items_
     with closing(open_catalog()) as catalog:
         if queries.filter:
             ranges = {
@@ -137,12 +137,12 @@ def search(queries: Queries):
                 for key, value in queries.filter.items()
             }
             allowed = catalog.execute(ALLOWED, [json.dumps(ranges), version])
-            among = [name for (name,) in allowed]
-            n_allowed = len(among)
+            include = [name for (name,) in allowed]
+            n_allowed = len(include)
         if n_allowed == 0:
             return answer([[] for _ in rows])
         n_neighbors = min(queries.n_neighbors, n_allowed)
-        distances, ids = index.kneighbors(rows, n_neighbors, among=among)
+        distances, ids = index.kneighbors(rows, n_neighbors, include=include)
         names = json.dumps(ids.ravel().tolist())
         metadata = dict(catalog.execute(FOUND, [version, names]))
     return answer(
@@ -186,7 +186,7 @@ def add(items: Items):
     except ValueError as error:
         raise HTTPException(422, f"metadata: {error}") from error
     with next_version() as (catalog, index, version):
-        index.partial_fit(rows, ids=items.ids)
+        index.add(rows, ids=items.ids)
         new = zip(items.ids, [version] * len(rows), texts)
         catalog.executemany("INSERT INTO items VALUES (?, ?, json(?))", new)
     return answer({"n_items": index.n_items_}, 201)

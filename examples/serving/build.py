@@ -75,7 +75,7 @@ def write_index(embeddings, ids, path, n_bits):
     index = HashedNeighbors(FrozenEstimator(hasher.fit(embeddings[sample])))
     for start in range(0, n_rows, ROWS_PER_BLOCK):
         rows = slice(start, start + ROWS_PER_BLOCK)
-        index.partial_fit(embeddings[rows], ids=ids[rows])
+        index.add(embeddings[rows], ids=ids[rows])
         print(f"Encoded {index.n_items_} of {n_rows} rows", flush=True)
     index.save(path)
 

@@ -170,19 +170,19 @@ results = {
 # %%
 # The columns are the bytes of a document, the number of BitBudget, and ours: the worst
 # order of ties, the mean over all orders, the best order, and the share of queries that
-# ties move.
+# ties affect.
 
 order = sorted(results, key=lambda name: scored[name][1])
 tables = {name: results[name].to_dict()["nDCG@10"] for name in order}
 
 columns = "worst", "expected", "best"
 print(f"\n{'':18s}{'bytes':>6s}{'BitBudget':>11s}", end="")
-print("".join(f"{column:>10s}" for column in (*columns, "moved")))
+print("".join(f"{column:>10s}" for column in (*columns, "affected")))
 for name, values in tables.items():
     theirs = of_bitbudget.get(name, np.nan)
     print(f"{name:18s}{scored[name][1]:6.0f}{theirs:11.3f}", end="")
     print("".join(f"{values[column]:10.3f}" for column in columns), end="")
-    print(f"{values['moved']:10.0%}")
+    print(f"{values['affected']:10.0%}")
 
 # %%
 # Who counts bits has ties, and the shorter the code, the wider is the interval. Scores that

@@ -200,18 +200,63 @@ def _refuse_no_rows(X, name):
             "HammingNeighbors().fit(codes); if bits shall be features, pass "
             f"np.asarray({name})."
         )
-    is_flat = isinstance(X, memoryview) and X.ndim == 1
-    if is_flat or isinstance(X, bytes | bytearray):
+    refuse_bytes(
+        X,
+        name,
+        problem="which declare neither their type nor their number of columns",
+        remedy=f"Pass np.frombuffer({name}, dtype='float32').reshape(-1, n_features), with "
+        "the type and the number of features that were written.",
+    )
+    refuse_single_value(
+        X,
+        name,
+        shape="an array of shape (n_samples, n_features)",
+        remedy=f"Pass a row as {name}.reshape(1, -1), a column as {name}.reshape(-1, 1).",
+    )
+
+
+def refuse_bytes(values, name, *, problem, remedy):
+    """Raise ValueError if bytes, or a flat view of them, stand in place of an array.
+
+    Parameters
+    ----------
+    values : object
+        What a user passed.
+
+    name : str
+        What the error calls it.
+
+    problem : str
+        Why bytes cannot be read: the end of the sentence that says how many they are.
+
+    remedy : str
+        Sentence that names the line to write.
+    """
+    is_flat_view = isinstance(values, memoryview) and values.ndim == 1
+    if is_flat_view or isinstance(values, bytes | bytearray):
+        raise ValueError(f"{name} are {len(values)} bytes, {problem}. {remedy}")
+
+
+def refuse_single_value(value, name, *, shape, remedy):
+    """Raise ValueError if a number, a text or an array without axes stands for an array.
+
+    Parameters
+    ----------
+    value : object
+        What a user passed.
+
+    name : str
+        What the error calls it.
+
+    shape : str
+        The array that is needed, with its shape.
+
+    remedy : str
+        Sentence that names the line to write.
+    """
+    if isinstance(value, str | Number) or getattr(value, "ndim", None) == 0:
         raise ValueError(
-            f"{name} are {len(X)} bytes, which tell neither their type nor their number of "
-            f"columns. Pass np.frombuffer({name}, dtype='float32').reshape(-1, "
-            "n_features), with the type and the number of features that were written."
-        )
-    if isinstance(X, str | Number) or getattr(X, "ndim", None) == 0:
-        raise ValueError(
-            f"{name} must be an array of shape (n_samples, n_features), got the single "
-            f"value {X!r}. Pass a row as {name}.reshape(1, -1), a column as "
-            f"{name}.reshape(-1, 1)."
+            f"{name} must be {shape}, got the single value {value!r}. {remedy}"
         )
 
 

@@ -7,6 +7,7 @@ array always says how many of its bits count and in which order they lie, so tha
 are never taken for 8 and little-endian bytes are never compared with big-endian ones.
 """
 
+from ._factors import CodeTerms
 from ._packed import (
     PackedCodes,
     concatenate_codes,
@@ -17,6 +18,7 @@ from ._packed import (
 from ._scores import maxsim_scores, weighted_scores
 
 __all__ = [
+    "CodeTerms",
     "PackedCodes",
     "concatenate_codes",
     "hamming_distances",

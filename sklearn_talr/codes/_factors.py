@@ -1,42 +1,68 @@
-"""Factors and addends of scores, a byte each: what they follow from, and their tables."""
+"""Terms of codes: factors and addends of scores, a byte each, and the rules they follow."""
 
 from typing import NamedTuple
 
 import numpy as np
 
 from .._core.threads import one_thread, slices
+from .._core.types import Any, NDArray, Self, Sequence
 
 _CODES_PER_BLOCK = 1_024
 _TINY = np.finfo(np.float32).tiny
-_STEPS = np.arange(256)
-_BEYOND = 0.1  # share by which bounds are wider than what was seen
-_LARGEST_RATIO = 100.0  # of the longest row to the shortest that is told apart
+_FACTOR_BYTES = np.arange(256)
+# The bounds of factors are wider than those of the codes they are found from, by this share
+# on either side.
+_MARGIN_OF_BOUNDS = 0.1
+# Rows are told apart by length if the longest is at most this many times the shortest.
+_LARGEST_RATIO = 100.0
 
 
-class Terms(NamedTuple):
-    """Factors and addends that the scores of some codes have.
+class CodeTerms(NamedTuple):
+    """Terms of the scores of some codes: the factor and the addend of each code.
+
+    A *term* is a number that belongs to a code, whatever the query is. A weighted query
+    scores a code with a sum over its bits, which the code's factor multiplies and to which
+    the code's addend is added, see :func:`weighted_scores`. Codes have no terms, which is a
+    factor of 1 and an addend of 0; or a factor each; or a factor and an addend each. The
+    attribute `terms` of :class:`PackedCodes` holds them. Numbers that a user passed are
+    kept as they are; those of a hasher, such as
+    :class:`~sklearn_talr.hashing.AdditiveHasher`, take a byte each, and tables hold what
+    the bytes stand for.
 
     Parameters
     ----------
     given : ndarray of shape (n_codes, 1) or (n_codes, 2), dtype float32
-        Factors, and perhaps addends, as a user gave them. The others are then empty.
+        Factors, and perhaps addends, as a user passed them. All other arrays are then
+        empty.
 
     factors : ndarray of shape (n_codes,), dtype uint8
-        Places of the factors in their table.
+        Place of each code's factor in `factor_table`.
 
     lengths : ndarray of shape (n_codes,), dtype uint8
-        Bytes that do not follow from the codes, such as lengths of rows: places in the
-        other table.
+        Place of each code in `length_table`: a byte that a hasher has stored beside the
+        code, such as the length of its row.
 
     factor_table : ndarray of shape (256,), dtype float32
-        What the bytes of factors stand for.
+        Factors by the bytes of `factors`.
 
     length_table : ndarray of shape (256, 2), dtype float32
-        A further factor, and an addend, by the bytes of lengths.
+        Further factors, and addends, by the bytes of `lengths`.
 
     Notes
     -----
-    What codes do not have is empty, as compiled loops take it.
+    An array that does not apply is empty and never None, since compiled loops read all.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_talr.codes import PackedCodes
+    >>> data = np.array([[1], [2]], dtype=np.uint8)
+    >>> terms = PackedCodes(data, n_bits=2, terms=[[1.0], [0.5]]).terms
+    >>> terms.n_terms
+    1
+    >>> terms.values
+    array([[1. ],
+           [0.5]], dtype=float32)
     """
 
     given: np.ndarray = np.empty((0, 0), np.float32)
@@ -46,18 +72,21 @@ class Terms(NamedTuple):
     length_table: np.ndarray = np.empty((0, 2), np.float32)
 
     @property
-    def n_terms(self):
+    def n_terms(self) -> int:
         """Number of terms of a code: none, a factor, or a factor and an addend."""
-        by_bytes = 2 if len(self.length_table) else int(len(self.factor_table) > 0)
-        return self.given.shape[1] or by_bytes
+        if self.given.shape[1]:
+            return self.given.shape[1]
+        if len(self.length_table):
+            return 2
+        return int(len(self.factor_table) > 0)
 
     @property
-    def nbytes(self):
-        """Bytes of what is kept for each code."""
-        return sum(array.nbytes for array in self[:3])
+    def nbytes(self) -> int:
+        """Bytes of the arrays that have an entry for each code."""
+        return self.given.nbytes + self.factors.nbytes + self.lengths.nbytes
 
     @property
-    def values(self):
+    def values(self) -> NDArray[np.float32] | None:
         """Factors, and addends, as a float32 array of shape (n_codes, n_terms), or None."""
         if self.given.shape[1]:
             return self.given
@@ -69,58 +98,80 @@ class Terms(NamedTuple):
             values[:, 0] *= factors
         return values
 
-    def pairs(self, n_codes):
-        """A factor and an addend for each of `n_codes`, 1 and 0 where there are none."""
-        pairs, values = np.zeros((n_codes, 2), dtype=np.float32), self.values
+    def pairs(self, n_codes: int) -> NDArray[np.float32]:
+        """A factor and an addend for each of `n_codes`; 1 and 0 if there are no terms.
+
+        Codes whose bytes stand for a factor of 0, which have no direction, get the addend
+        -inf, so that they come last.
+        """
+        pairs = np.zeros((n_codes, 2), dtype=np.float32)
         pairs[:, 0] = 1
+        values = self.values
         if values is not None:
             pairs[:, : values.shape[1]] = values
         if len(self.factors) or len(self.lengths):
-            pairs[pairs[:, 0] == 0, 1] = -np.inf  # those come last
+            pairs[pairs[:, 0] == 0, 1] = -np.inf
         return pairs
 
-    def without_direction(self, rows):
-        """The terms, where rows of a mask have no direction: byte 0, for a factor of 0."""
-        name = "lengths" if len(self.length_table) else "factors"
-        return self._replace(**{name: np.where(rows, np.uint8(0), getattr(self, name))})
+    def without_direction(self, rows: NDArray[np.bool_]) -> Self:
+        """The terms with byte 0, which stands for a factor of 0, at the rows of a mask."""
+        if len(self.length_table):
+            return self._replace(lengths=np.where(rows, np.uint8(0), self.lengths))
+        return self._replace(factors=np.where(rows, np.uint8(0), self.factors))
 
-    def rows(self, rows):
-        """The terms of some of the codes."""
-        chosen = (array[rows] if len(array) else array for array in self[:3])
-        return Terms(*chosen, *self[3:])
-
-    @staticmethod
-    def join(parts):
-        """The terms of several sets of codes, of as many terms each."""
-        # Bytes stay where they mean the same in all.
-        tables = [part[3:] for part in parts]
-        if not all(
-            np.array_equal(*pair) for each in tables for pair in zip(each, tables[0])
-        ):
-            parts = [Terms(part.values) for part in parts]
-        return Terms(
-            *map(np.concatenate, zip(*(part[:3] for part in parts))), *parts[0][3:]
+    def rows(self, rows: slice | Sequence[int] | NDArray[Any]) -> Self:
+        """The terms of some of the codes, chosen as rows of an array are."""
+        return self._replace(
+            given=_rows_if_any(self.given, rows),
+            factors=_rows_if_any(self.factors, rows),
+            lengths=_rows_if_any(self.lengths, rows),
         )
 
-    def largest(self):
+    @staticmethod
+    def join(parts: Sequence["CodeTerms"]) -> "CodeTerms":
+        """The terms of several sets of codes, of as many terms each, one after another.
+
+        Bytes stay bytes if all parts have the same tables.
+        """
+        if not all(part.has_tables_of(parts[0]) for part in parts):
+            parts = [CodeTerms(part.values) for part in parts]
+        return parts[0]._replace(
+            given=np.concatenate([part.given for part in parts]),
+            factors=np.concatenate([part.factors for part in parts]),
+            lengths=np.concatenate([part.lengths for part in parts]),
+        )
+
+    def has_tables_of(self, other: "CodeTerms") -> bool:
+        """Whether bytes stand for the same numbers here as in other terms."""
+        return np.array_equal(self.factor_table, other.factor_table) and np.array_equal(
+            self.length_table, other.length_table
+        )
+
+    def largest(self) -> tuple[float, float]:
         """The largest magnitudes of a factor and of an addend."""
-        of_codes = self.given if len(self.given) else self.length_table
-        factor, *addend = np.abs(of_codes).max(axis=0).tolist() if len(of_codes) else [1.0]
+        candidates = self.given if len(self.given) else self.length_table
+        factor = 1.0
+        addend = 0.0
+        if len(candidates):
+            magnitudes = np.abs(candidates).max(axis=0).tolist()
+            factor = magnitudes[0]
+            addend = float(sum(magnitudes[1:]))
         if len(self.factor_table):
             factor *= float(self.factor_table.max())
-        return factor, float(sum(addend))
+        return factor, addend
 
 
 class ScoreRule(NamedTuple):
-    """How the codes of a hasher get their terms.
+    """The rule by which the codes of a hasher get their terms.
 
     Parameters
     ----------
     factors : CodeFactors or WordFactors, default=None
-        What factors follow from; None means that there are none.
+        The rule by which factors follow from codes; None means that there are none.
 
     low, high : float
-        Logarithms of the least and the largest factor. What is beyond becomes one of them.
+        Logarithms of the least and the largest factor. A factor beyond them becomes the
+        nearer one.
 
     length_table : ndarray of shape (256, 2), dtype float32, default=None
         A further factor, and an addend, for each byte that comes with a code and does not
@@ -139,12 +190,12 @@ class ScoreRule(NamedTuple):
 
     @property
     def table(self):
-        """What the bytes of factors stand for, shape (256,), dtype float32.
+        """Factors by their bytes, an array of shape (256,), dtype float32.
 
-        Byte 0 is that of rows without a direction.
+        Byte 0 stands for a factor of 0, which rows without a direction have.
         """
-        table = np.exp(self.low + (self.high - self.low) / 255 * _STEPS)
-        return np.where(_STEPS, table, 0).astype(np.float32)
+        table = np.exp(self.low + (self.high - self.low) / 255 * _FACTOR_BYTES)
+        return np.where(_FACTOR_BYTES, table, 0).astype(np.float32)
 
     def steps_of(self, values):
         """The bytes nearest to positive values, by logarithm between the bounds."""
@@ -154,10 +205,10 @@ class ScoreRule(NamedTuple):
 
     def terms(self, data, lengths=None):
         """Terms of packed codes, and of the bytes that came with them."""
-        terms = Terms()
+        terms = CodeTerms()
         if self.factors is not None:
             factors = self.steps_of(self.factors.of(data))
-            terms = Terms(factors=factors, factor_table=self.table)
+            terms = CodeTerms(factors=factors, factor_table=self.table)
         if lengths is None:
             return terms
         return terms._replace(lengths=lengths, length_table=self.length_table)
@@ -165,14 +216,22 @@ class ScoreRule(NamedTuple):
 
 def bounds_of_lengths(least, largest):
     """Logarithms between which the lengths of rows are told apart."""
-    return _bounds(np.array([max(least, largest / _LARGEST_RATIO, _TINY), largest]))
+    shortest = max(least, largest / _LARGEST_RATIO, _TINY)
+    return _bounds(np.array([shortest, largest]))
 
 
 def _bounds(values):
+    """Logarithms of the least and the largest of some values, and a margin beyond them."""
     logs = np.log(np.maximum(values, _TINY))
-    low, high = float(logs.min()), float(logs.max())
-    more = _BEYOND * max(high - low, _BEYOND)
-    return low - more, high + more
+    low = float(logs.min())
+    high = float(logs.max())
+    margin = _MARGIN_OF_BOUNDS * max(high - low, _MARGIN_OF_BOUNDS)
+    return low - margin, high + margin
+
+
+def _rows_if_any(array, rows):
+    """Rows of an array with an entry for each code, or the array if it is empty."""
+    return array[rows] if len(array) else array
 
 
 class CodeFactors(NamedTuple):
@@ -206,19 +265,23 @@ class CodeFactors(NamedTuple):
     @one_thread()
     def of(self, data):
         """Factors of packed codes in little bit order, float64."""
-        (squares, along), n_bits = np.empty((2, len(data))), len(self.along)
+        n_bits = len(self.along)
+        squares = np.empty(len(data))
+        along = np.empty(len(data))
         gram = self.gram.astype(np.float64)
         if self.firsts is not None:
             from .._loops._words import measure_axes
 
+            # The bit before the first one of an axis is the last one of the axis before;
+            # before the first axis this is place -1, the last bit of all.
             is_last = np.zeros(n_bits, dtype=bool)
-            is_last[self.firsts - 1] = True  # that of the first axis is the last of all
+            is_last[self.firsts - 1] = True
             measure_axes(data, gram, self.along, is_last, squares, along)
         else:
             for rows in slices(len(data), _CODES_PER_BLOCK):
                 bits = np.unpackbits(data[rows], axis=1, count=n_bits, bitorder="little")
                 signs = 2.0 * bits - 1
-                # In float32 last digits of a factor would depend on the rows beside it
+                # In float32 the last digits of a factor would depend on the rows beside it.
                 squares[rows] = np.einsum("ij,ij->i", signs @ gram, signs)
                 along[rows] = signs @ self.along
         return _factors(squares, along, self.beyond)

@@ -1,6 +1,6 @@
 """Codes as bits and as packed bytes."""
 
-from numbers import Integral, Number
+from numbers import Integral
 from string import hexdigits
 
 import numpy as np
@@ -8,13 +8,23 @@ from sklearn.utils import check_array
 
 from .._core.compat import Hidden, Interval, Options, StrOptions, validated
 from .._core.types import Any, ArrayLike, DTypeLike, Literal, NDArray, Sequence
-from .._core.validation import as_numpy, read_features, refuse_unlike_labels
-from ._factors import Terms
+from .._core.validation import (
+    as_numpy,
+    read_features,
+    refuse_bytes,
+    refuse_single_value,
+    refuse_unlike_labels,
+)
+from ._factors import CodeTerms
 
-NO_TERMS = Terms()
-_MOST_ACTIVE = 31  # of integers that may be activations; some packed byte is larger
-_LEAST_HASH = 2**24  # of whole floats in a single column, beyond which float32 has gaps
-# Bytes are refused by errors of their own.
+NO_TERMS = CodeTerms()
+# Integers of wide signed types may be activations up to this magnitude. Among packed bytes
+# some are larger.
+_LARGEST_ACTIVATION = 31
+# Whole floats in a single column are taken for hashes if they are larger than this, beyond
+# which float32 has gaps between integers.
+_LARGEST_NO_HASH = 2**24
+# The type check lets bytes pass, since errors of their own name what to write.
 _CODES = ["array-like", *map(Hidden, (bytes, bytearray, memoryview))]
 _BIT_ORDER = [StrOptions({"little", "big"})]
 
@@ -22,8 +32,9 @@ _BIT_ORDER = [StrOptions({"little", "big"})]
 class PackedCodes:
     """Codes packed eight bits to the byte, with their length and bit order.
 
-    Made by :func:`pack_codes`; make one yourself only from what another system packed: of
-    bytes, as below, of numbers by `from_integers`, and of text by `from_strings`.
+    :func:`pack_codes` makes packed codes of zeros and ones. Codes that another system has
+    packed are read here from bytes, by `from_integers` from numbers, and by `from_strings`
+    from text.
 
     Parameters
     ----------
@@ -38,23 +49,24 @@ class PackedCodes:
         bit of byte 0. faiss packs little-endian, `numpy.packbits` by default and
         pgvector big-endian.
 
-    terms : array-like of shape (n_samples, 1) or (n_samples, 2), default=None
+    terms : array-like of shape (n_samples, 1) or (n_samples, 2), or CodeTerms, default=None
         Factor of each code's score by a weighted query, and perhaps an addend, see
-        :func:`weighted_scores`. None means 1 and 0.
+        :func:`weighted_scores`; or the terms of other packed codes. None means no terms,
+        which is a factor of 1 and an addend of 0.
 
     Attributes
     ----------
     shape : tuple of int
         ``(n_samples, n_bits)``, the shape of the unpacked codes.
 
-    terms : ndarray of shape (n_samples, 1) or (n_samples, 2), dtype float32, or None
-        Factors and addends of the codes. Those of a hasher, such as
-        :class:`~sklearn_talr.hashing.AdditiveHasher`, are kept in a byte each. Codes with
-        terms are ranked by weighted queries: their Hamming distances say little.
+    terms : CodeTerms
+        Factors and addends of the codes, see :class:`CodeTerms`: ``terms.values`` is an
+        array of shape (n_samples, 1) or (n_samples, 2), or None if there are none. Rank
+        codes with terms with weighted queries: their Hamming distances say little.
 
     lengths : ndarray of shape (n_samples,), dtype uint8, or None
-        Bytes that a hasher has stored beside the codes, such as those of the lengths of the
-        rows, from which addends follow.
+        Bytes that a hasher has stored beside the codes, such as the lengths of rows, from
+        which addends follow.
 
     nbytes : int
         Bytes of the codes and of their terms.
@@ -93,7 +105,7 @@ class PackedCodes:
             )
         if self.data.shape[1] != n_bytes:
             raise ValueError(
-                f"{self.n_bits} bits take {n_bytes} bytes a row, but data has "
+                f"{self.n_bits} bits take {n_bytes} bytes per row, but data has "
                 f"{self.data.shape[1]}."
             )
         spare = 8 * n_bytes - self.n_bits
@@ -103,16 +115,7 @@ class PackedCodes:
                 f"data has bits set beyond n_bits={self.n_bits}: the length or the "
                 f"bitorder={self.bitorder!r} does not match these bytes."
             )
-        self._terms = NO_TERMS
-        if terms is not None:
-            terms = check_array(terms, dtype=np.float32, input_name="terms")
-            n_codes = len(self.data)
-            if terms.shape not in ((n_codes, 1), (n_codes, 2)):
-                raise ValueError(
-                    f"terms must have shape ({n_codes}, 1) or ({n_codes}, 2), a factor and "
-                    f"perhaps an addend for each code, got {terms.shape}."
-                )
-            self._terms = Terms(terms)
+        self.terms: CodeTerms = _read_terms(terms, len(self.data))
 
     @classmethod
     @validated(
@@ -167,23 +170,22 @@ class PackedCodes:
         """
         numbers = _as_integers(numbers)
         numbers = numbers.reshape(len(numbers), -1) if numbers.size else numbers[:, None]
-        size = -(-n_bits // 8) / max(1, numbers.shape[1])
-        are_integers = _are_integers(numbers)
-        fits = are_integers and numbers.size and size in (1, 2, 4, 8)
-        if fits:
-            least, most, n_values = numbers.min(), numbers.max(), 256 ** int(size)
-            least, most = int(least) + offset, int(most) + offset
-            fits = -n_values <= 2 * least and most < (n_values >> (least < 0))
-        if not fits:
-            kinds = ", ".join(sorted(kind.__name__ for kind in _kinds(numbers)))
-            wrong_type = "" if are_integers else f" Got entries of {kinds}."
+        size = -(-n_bits // 8) / max(1, numbers.shape[1])  # bytes of a number
+        if not _fit_words(numbers, size, offset):
+            wrong_types = ""
+            if not _are_integers(numbers):
+                kinds = ", ".join(sorted(kind.__name__ for kind in _kinds(numbers)))
+                wrong_types = f" Got entries of {kinds}."
             raise ValueError(
-                f"numbers must be integers of {8 * size:g} bits, of 8, 16, 32 or 64, as "
-                f"n_bits={n_bits} and their {numbers.shape[1]} columns tell, after adding "
-                f"offset={offset}. Of bytes packed minus 128 offset is 128. Floats have "
-                f"lost digits of hashes: read these with dtype='uint64'.{wrong_type}"
+                f"numbers must be integers of {8 * size:g} bits, which is n_bits={n_bits} "
+                f"divided by {numbers.shape[1]} columns and must be 8, 16, 32 or 64, after "
+                f"adding offset={offset}. For bytes that were packed minus 128 set "
+                "offset=128. Floats have lost digits of hashes: read hashes with "
+                f"dtype='uint64'.{wrong_types}"
             )
-        if numbers.dtype == object:  # of Python, which know no size
+        n_values = 256 ** int(size)
+        if numbers.dtype == object:
+            # Python's integers have no size, so NumPy would refuse to wrap them around.
             residues = [int(number) % n_values for number in numbers.flat]
             numbers = np.array(residues, dtype=np.uint64).reshape(numbers.shape)
         words = np.ascontiguousarray(numbers).astype(f"u{size:.0f}")  # two's complement
@@ -236,46 +238,27 @@ class PackedCodes:
                [0, 1, 1, 1, 1]], dtype=uint8)
         """
         texts = np.asarray(texts, dtype=object).ravel().tolist()
-        digits, width = ("01", 1) if base == 2 else (hexdigits, 4)
-        lengths = {len(text) if isinstance(text, str) else 0 for text in texts}
-        fits = len(lengths) == 1 and 0 not in lengths and set("".join(texts)) <= set(digits)
-        if fits:
-            table = np.zeros(128, dtype=np.uint8)
-            table[list(digits.encode())] = [int(digit, base) for digit in digits]
-            values = table[np.frombuffer("".join(texts).encode(), dtype=np.uint8)]
-            bits = np.unpackbits(values[:, None], axis=1)[:, -width:]
-            bits = bits.reshape(len(texts), -1)
-            n_more = bits.shape[1] - (n_bits or bits.shape[1])
-            fits = n_more >= 0 and not bits[:, :n_more].any()
-        if not fits:
+        digits = "01" if base == 2 else hexdigits
+        bits = _bits_of_digits(texts, digits, base)
+        n_leading = 0
+        if bits is not None and n_bits is not None:
+            n_leading = bits.shape[1] - n_bits
+        if bits is None or n_leading < 0 or bits[:, :n_leading].any():
             raise ValueError(
-                f"texts must be strings of equal length of the characters {digits}, as "
-                f"base={base} says, and of n_bits={n_bits} bits after zeros."
+                f"texts must be strings of equal length of the characters {digits}, which "
+                f"base={base} has, and hold n_bits={n_bits} bits after leading zeros."
             )
-        return as_packed(bits[:, n_more:])
-
-    @classmethod
-    def _of(cls, data, n_bits, bitorder="little", terms=NO_TERMS):
-        """Make packed codes of bytes and Terms that are known to be right, unchecked."""
-        packed = cls.__new__(cls)
-        packed.data, packed.n_bits, packed.bitorder = data, n_bits, bitorder
-        packed._terms = terms
-        return packed
-
-    @property
-    def terms(self) -> NDArray[np.float32] | None:
-        """Factors, and perhaps addends, of the scores of the codes."""
-        return self._terms.values
+        return as_packed(bits[:, n_leading:])
 
     @property
     def lengths(self) -> NDArray[np.uint8] | None:
         """Bytes that a hasher has stored beside the codes, or None."""
-        return self._terms.lengths if len(self._terms.length_table) else None
+        return self.terms.lengths if len(self.terms.length_table) else None
 
     @property
     def nbytes(self) -> int:
         """Bytes of the codes and of their terms."""
-        return self.data.nbytes + self._terms.nbytes
+        return self.data.nbytes + self.terms.nbytes
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -290,8 +273,8 @@ class PackedCodes:
             rows = rows[0]
         if isinstance(rows, Integral):
             rows = [rows]
-        terms = self._terms.rows(rows)
-        return PackedCodes._of(self.data[rows], self.n_bits, self.bitorder, terms)
+        terms = self.terms.rows(rows)
+        return wrap_bytes(self.data[rows], self.n_bits, self.bitorder, terms=terms)
 
     def __array__(
         self, dtype: DTypeLike | None = None, copy: bool | None = None
@@ -299,8 +282,7 @@ class PackedCodes:
         """Return the bits, never the bytes: `np.asarray` must not change the meaning."""
         if copy is False:
             raise ValueError("unpacking codes makes a copy; call with copy=None.")
-        how = {"count": self.n_bits, "bitorder": self.bitorder}
-        bits = np.unpackbits(self.data, axis=1, **how)
+        bits = np.unpackbits(self.data, axis=1, count=self.n_bits, bitorder=self.bitorder)
         return bits.astype(dtype or np.uint8, copy=False)
 
     def __repr__(self) -> str:
@@ -319,7 +301,7 @@ def pack_codes(
     Parameters
     ----------
     codes : array-like of shape (n_samples, n_bits) of 0/1 or bool, or PackedCodes
-        The codes. Packed codes come back in the asked bit order.
+        The codes. Packed codes are returned in the bit order `bitorder`.
 
     bitorder : {"little", "big"}, default="little"
         Order of the bits within a byte, see :class:`PackedCodes`.
@@ -352,7 +334,7 @@ def unpack_codes(packed: PackedCodes) -> NDArray[np.uint8]:
     Parameters
     ----------
     packed : PackedCodes
-        What :func:`pack_codes` returned. Wrap bytes of other origin in
+        Packed codes, as :func:`pack_codes` returns them. Wrap bytes of other origin in
         :class:`PackedCodes` first, which states their length and bit order.
 
     Returns
@@ -363,7 +345,7 @@ def unpack_codes(packed: PackedCodes) -> NDArray[np.uint8]:
     Raises
     ------
     TypeError
-        If `packed` is a bare array, whose length and bit order nobody knows.
+        If `packed` is a bare array, which declares neither code length nor bit order.
 
     Examples
     --------
@@ -373,8 +355,8 @@ def unpack_codes(packed: PackedCodes) -> NDArray[np.uint8]:
     """
     if not isinstance(packed, PackedCodes):
         raise TypeError(
-            f"packed must be PackedCodes, got {type(packed).__name__}. Say what the "
-            "bytes mean: PackedCodes(bytes, n_bits=..., bitorder=...)."
+            f"packed must be PackedCodes, got {type(packed).__name__}. Declare the length "
+            "and the bit order of the bytes: PackedCodes(bytes, n_bits=..., bitorder=...)."
         )
     return np.asarray(packed)
 
@@ -411,15 +393,15 @@ def concatenate_codes(parts: Sequence[PackedCodes]) -> PackedCodes:
         if not isinstance(part, PackedCodes):
             raise TypeError(f"parts must be PackedCodes, got {type(part).__name__}.")
     parts = [as_packed(part) for part in parts if len(part)]
-    kinds = {(part.n_bits, part._terms.n_terms) for part in parts}
+    kinds = {(part.n_bits, part.terms.n_terms) for part in parts}
     if len(kinds) != 1:
         raise ValueError(
             "parts must hold codes of one hasher, got these numbers of bits and of terms: "
             f"{sorted(kinds)}."
         )
     data = np.concatenate([part.data for part in parts])
-    terms = Terms.join([part._terms for part in parts])
-    return PackedCodes._of(data, parts[0].n_bits, "little", terms)
+    terms = CodeTerms.join([part.terms for part in parts])
+    return wrap_bytes(data, parts[0].n_bits, terms=terms)
 
 
 @validated(query_codes=_CODES, database_codes=_CODES)
@@ -472,7 +454,7 @@ def as_packed(codes, bitorder="little", input_name="codes"):
         if codes.bitorder == bitorder:
             return codes
         data = np.packbits(np.asarray(codes), axis=1, bitorder=bitorder)
-        return PackedCodes._of(data, codes.n_bits, bitorder, codes._terms)
+        return wrap_bytes(data, codes.n_bits, bitorder, terms=codes.terms)
     codes = as_numpy(codes, input_name)
     refuse_no_bits(codes, input_name)
     bits = read_features(codes, input_name)
@@ -480,12 +462,58 @@ def as_packed(codes, bitorder="little", input_name="codes"):
     refuse_integers(bits, input_name)
     if bits.dtype.kind not in "biuf" or np.any((bits != 0) & (bits != 1)):
         raise ValueError(
-            f"{input_name} must hold zeros and ones only. Activations become codes by "
-            "`activations > 0`, codes of -1/+1 by `codes > 0`, and packed bytes by "
+            f"{input_name} must hold zeros and ones only. For activations pass "
+            "`activations > 0`, for codes of -1/+1 `codes > 0`, and for packed bytes "
             "PackedCodes(bytes, n_bits, bitorder)."
         )
     data = np.packbits(bits.astype(bool, copy=False), axis=1, bitorder=bitorder)
-    return PackedCodes._of(data, bits.shape[1], bitorder)
+    return wrap_bytes(data, bits.shape[1], bitorder)
+
+
+def wrap_bytes(data, n_bits, bitorder="little", *, terms=NO_TERMS):
+    """Make packed codes of bytes and CodeTerms that are right, without a check."""
+    packed = PackedCodes.__new__(PackedCodes)
+    packed.data = data
+    packed.n_bits = n_bits
+    packed.bitorder = bitorder
+    packed.terms = terms
+    return packed
+
+
+def _read_terms(terms, n_codes):
+    """Terms of `n_codes` codes, of an array of factors and perhaps addends, checked."""
+    if terms is None:
+        return NO_TERMS
+    if isinstance(terms, CodeTerms):
+        if terms.values is not None and len(terms.values) != n_codes:
+            raise ValueError(
+                f"terms must be of {n_codes} codes, got terms of {len(terms.values)}. Pass "
+                "the rows that belong to the codes, terms.rows(rows)."
+            )
+        return terms
+    terms = check_array(terms, dtype=np.float32, input_name="terms")
+    if terms.shape not in ((n_codes, 1), (n_codes, 2)):
+        raise ValueError(
+            f"terms must have shape ({n_codes}, 1) or ({n_codes}, 2), a factor and "
+            f"perhaps an addend for each code, got {terms.shape}."
+        )
+    return CodeTerms(terms)
+
+
+def _bits_of_digits(texts, digits, base):
+    """Bits of strings of digits, or None unless all are of one length and of such digits.
+
+    Returns an array of shape (n_texts, n_bits), the most significant bit first.
+    """
+    lengths = {len(text) if isinstance(text, str) else 0 for text in texts}
+    if len(lengths) != 1 or 0 in lengths or not set("".join(texts)) <= set(digits):
+        return None
+    value_of_character = np.zeros(128, dtype=np.uint8)
+    value_of_character[list(digits.encode())] = [int(digit, base) for digit in digits]
+    characters = np.frombuffer("".join(texts).encode(), dtype=np.uint8)
+    n_bits_of_digit = 1 if base == 2 else 4
+    octets = np.unpackbits(value_of_character[characters][:, None], axis=1)
+    return octets[:, -n_bits_of_digit:].reshape(len(texts), -1)
 
 
 def _as_integers(numbers):
@@ -498,8 +526,8 @@ def _as_integers(numbers):
     values = np.asarray(numbers, dtype=object if is_list else None)
     if any(issubclass(kind, str | bytes) for kind in _kinds(values)):
         raise ValueError(
-            "numbers are texts. Read them by PackedCodes.from_strings(texts, base=16), or "
-            "base=2 if their digits are bits."
+            "numbers are texts. Pass PackedCodes.from_strings(texts, base=16), or base=2 if "
+            "their digits are bits."
         )
     return values
 
@@ -509,6 +537,17 @@ def _kinds(values):
     return set(map(type, values.flat)) if values.dtype == object else {values.dtype.type}
 
 
+def _fit_words(numbers, size, offset):
+    """Whether numbers are integers that fit into words of `size` bytes after an offset."""
+    if not _are_integers(numbers) or not numbers.size or size not in (1, 2, 4, 8):
+        return False
+    least = int(numbers.min()) + offset
+    most = int(numbers.max()) + offset
+    n_values = 256 ** int(size)
+    # Negative numbers are those of two's complement, so half of the values are positive.
+    return -n_values <= 2 * least and most < (n_values >> (least < 0))
+
+
 def _are_integers(values):
     return all(issubclass(kind, Integral) and kind is not bool for kind in _kinds(values))
 
@@ -516,65 +555,62 @@ def _are_integers(values):
 def refuse_integers(bits, input_name):
     """Raise ValueError if an array holds integers of several bits each.
 
-    Small ones of wide signed types may be activations. One column of huge whole floats is
-    what becomes of hashes in a table that lacks some.
+    Small integers of wide signed types may be activations. A column of hashes becomes one
+    of huge whole floats if its table lacks some of them.
     """
-    kind, size, most = bits.dtype.kind, bits.dtype.itemsize, _MOST_ACTIVE
-    if not bits.size or kind not in "iufO":
-        return
-    if kind == "u" or size == 1:
-        most = 1
-    if kind == "O" and not _are_integers(bits):
-        return
-    if kind == "f":
-        is_column = bits.ndim == 1 or bits.shape[1] == 1
-        most = _LEAST_HASH
-        if not is_column or not np.all(np.isfinite(bits)) or np.any(bits % 1):
-            return
-    if bits.max() > most or bits.min() < -most:
+    largest = _largest_magnitude_of_bits(bits)
+    if largest is not None and (bits.max() > largest or bits.min() < -largest):
         raise ValueError(
             f"{input_name} holds integers from {bits.min()} to {bits.max()}, "
-            "which look like packed codes. Make codes of unsigned bytes by "
-            "PackedCodes(bytes, n_bits, bitorder), of signed ones and of hashes by "
-            "PackedCodes.from_integers(numbers, n_bits), and of activations by "
+            "which look like packed codes. For unsigned bytes pass "
+            "PackedCodes(bytes, n_bits, bitorder), for signed bytes and for hashes "
+            "PackedCodes.from_integers(numbers, n_bits), and for activations "
             f"{input_name} > 0."
         )
 
 
+def _largest_magnitude_of_bits(values):
+    """The largest magnitude in an array that is no packed code, or None if any will do."""
+    kind = values.dtype.kind
+    if not values.size:
+        return None
+    if kind == "u" or (kind == "i" and values.dtype.itemsize == 1):
+        return 1
+    if kind == "i" or (kind == "O" and _are_integers(values)):
+        return _LARGEST_ACTIVATION
+    if kind == "f" and (values.ndim == 1 or values.shape[1] == 1):
+        are_whole = np.all(np.isfinite(values)) and not np.any(values % 1)
+        return _LARGEST_NO_HASH if are_whole else None
+    return None
+
+
 def refuse_no_bits(codes, input_name):
     """Raise ValueError if codes are texts, bytes or numbers of several bits each."""
-    is_flat = isinstance(codes, memoryview) and codes.ndim == 1
-    if is_flat or isinstance(codes, bytes | bytearray):
-        raise ValueError(
-            f"{input_name} are {len(codes)} bytes, and nothing says how many are a code. "
-            f"Pass PackedCodes(np.frombuffer({input_name}, 'u1').reshape(-1, n_bytes), "
-            "n_bits, bitorder)."
-        )
-    if isinstance(codes, str | Number) or getattr(codes, "ndim", None) == 0:
-        raise ValueError(
-            f"{input_name} must be codes of shape (n_samples, n_bits), or PackedCodes, got "
-            f"the single value {codes!r}."
-        )
-    if isinstance(codes, list | tuple):
-        if any(hasattr(row, "layout") for row in codes):  # tensors, read row by row
-            return
-        are_bytes = any(isinstance(row, bytearray | memoryview) for row in codes)
-        try:  # NumPy would take other bytes apart
-            values = np.array(list(map(bytes, codes)) if are_bytes else codes, dtype=object)
-        except ValueError:  # rows are arrays of unequal length, which errors name later
-            return
-    elif hasattr(codes, "__array__") and not hasattr(codes, "layout"):
-        values = np.asarray(codes)
-    else:
+    refuse_bytes(
+        codes,
+        input_name,
+        problem="and nothing says how many are a code",
+        remedy=f"Pass PackedCodes(np.frombuffer({input_name}, 'u1').reshape(-1, n_bytes), "
+        "n_bits, bitorder).",
+    )
+    refuse_single_value(
+        codes,
+        input_name,
+        shape="codes of shape (n_samples, n_bits), or PackedCodes",
+        remedy=f"A hash is PackedCodes.from_integers([{input_name}], n_bits), and text of "
+        f"digits is PackedCodes.from_strings([{input_name}]).",
+    )
+    values = _values_of_codes(codes)
+    if values is None:
         return
     is_column = values.ndim == 1 or values.shape[1:] == (1,)
-    first = (
-        next(iter(values.flat), None) if values.dtype.kind in "OSUT" and is_column else None
-    )
+    first = None
+    if is_column and values.dtype.kind in "OSUT":
+        first = next(iter(values.flat), None)
     if isinstance(first, str):
         raise ValueError(
-            f"{input_name} are strings. Make codes of text by "
-            "PackedCodes.from_strings(texts), with base=16 if it is hexadecimal."
+            f"{input_name} are strings. Pass PackedCodes.from_strings({input_name}), with "
+            "base=16 if they are hexadecimal."
         )
     if isinstance(first, bytes | bytearray | memoryview):
         is_array = values.dtype.kind == "S"
@@ -589,17 +625,37 @@ def refuse_no_bits(codes, input_name):
         refuse_integers(values, input_name)
 
 
+def _values_of_codes(codes):
+    """Codes as an array of NumPy, as they are read; None if they are left to later checks.
+
+    Tensors, also in lists, are read later, and rows of unequal length refused later.
+    """
+    if isinstance(codes, list | tuple):
+        if any(hasattr(row, "layout") for row in codes):
+            return None
+        if any(isinstance(row, bytearray | memoryview) for row in codes):
+            # NumPy would take a bytearray apart, into its numbers.
+            codes = list(map(bytes, codes))
+        try:
+            return np.array(codes, dtype=object)
+        except ValueError:
+            return None
+    if hasattr(codes, "__array__") and not hasattr(codes, "layout"):
+        return np.asarray(codes)
+    return None
+
+
 def refuse_terms(codes, input_name):
-    """Raise ValueError where the ranking of codes needs more than their bits."""
-    if isinstance(codes, PackedCodes) and codes._terms.n_terms:
+    """Raise ValueError if the ranking of codes needs more than their bits."""
+    if isinstance(codes, PackedCodes) and codes.terms.n_terms:
         raise ValueError(
             f"{input_name} have factors or addends, such as codes of AdditiveHasher, and "
-            "rank poorly by Hamming distance. Rank them by weights: by "
-            "HashedNeighbors(hasher), by WeightedHammingNeighbors with query_weights, or "
-            "in SQL, where exports take weighted=True. "
+            "rank poorly by Hamming distance. Rank them with weighted queries: with "
+            "HashedNeighbors(hasher), with WeightedHammingNeighbors and query_weights, or "
+            "in SQL, after an export with weighted=True. "
             "If the Hamming distance is meant, pass their bits, "
             f"PackedCodes({input_name}.data, {input_name}.n_bits, {input_name}.bitorder), "
-            "and perhaps order what is found by weighted_scores(query_weights, codes)."
+            "and perhaps order the results by weighted_scores(query_weights, codes)."
         )
     return codes
 

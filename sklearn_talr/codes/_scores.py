@@ -1,20 +1,19 @@
 r"""Scores of codes: weighted, of words, and by maximal similarity of tokens.
 
 A weighted query is not rounded to bits. It has one weight w_j for each bit, which is
-negative where the query would rather see a 0. A code with the signs s_j, 1 for a one and -1
-for a zero, scores
+negative if the query prefers a 0. A code with the signs s_j, 1 for a one and -1 for a zero,
+scores
 
     factor * sum_j w_j s_j + addend.
 
-Factor and addend belong to the code. They are 1 and 0 unless the hasher of the code says
-otherwise. With 1 and 0 the order of the scores is that of weighted Hamming distances (Zhang
-et al., "Binary Code Ranking with Weighted Hamming Distance", CVPR 2013), in which a
-differing bit costs \|w_j\|:
+Factor and addend are the terms of the code, 1 and 0 unless its hasher gives others. With 1
+and 0, scores rank codes as weighted Hamming distances do (Zhang et al., "Binary Code
+Ranking with Weighted Hamming Distance", CVPR 2013), in which a differing bit costs \|w_j\|:
 
     sum of \|w_j\| over differing bits = (sum_j \|w_j\| - sum_j w_j s_j) / 2.
 
-A query may also weigh words of eight bits. It then has 256 weights for each word: what each
-value of the word adds to the score.
+A query may also weigh words of eight bits. It then has 256 weights for each word, one for
+each value of the word, which that value adds to the score.
 
 A *document* is a set of tokens, each stored as a code. A query is a set of tokens, each
 with weights. Every token of the query looks for the token of the document that scores
@@ -22,8 +21,8 @@ highest, and the document's score is the sum of these maxima (Khattab and Zahari
 Efficient and Effective Passage Search via Contextualized Late Interaction over BERT", SIGIR
 2020).
 
-Gordo et al., "Asymmetric Distances for Binary Embeddings" (CVPR 2011), compare codes with
-queries that are not binarized.
+Comparing codes with real-valued queries is the *asymmetric distance* of Gordo et al.,
+"Asymmetric Distances for Binary Embeddings" (CVPR 2011).
 """
 
 from itertools import pairwise
@@ -41,7 +40,7 @@ from ._packed import PackedCodes, as_packed
 
 
 class Groups(NamedTuple):
-    """Groups of rows, numbered in the order in which they first come.
+    """Groups of rows, numbered in the order in which they first occur.
 
     Parameters
     ----------
@@ -59,7 +58,7 @@ class Groups(NamedTuple):
 def read_groups(groups, n_rows, input_name="groups"):
     """Number the groups of rows; None means that each row is a group of its own.
 
-    Raises ValueError, which calls the labels by `input_name`, where they are not one for
+    Raises ValueError, which calls the labels by `input_name`, unless there is one label for
     each row.
     """
     if groups is None:
@@ -68,12 +67,12 @@ def read_groups(groups, n_rows, input_name="groups"):
     if labels.shape != (n_rows,):
         raise ValueError(
             f"{input_name} must name the group of each of the {n_rows} rows, got an array "
-            f"of shape {labels.shape}. Sizes of groups become names by "
+            f"of shape {labels.shape}. For sizes of groups pass "
             "np.repeat(np.arange(len(sizes)), sizes)."
         )
-    if has_missing(
-        np.array(groups, dtype=object) if isinstance(groups, list | tuple) else labels
-    ):
+    # NumPy writes a missing entry of a list of strings as the string "nan".
+    entries = np.array(groups, dtype=object) if isinstance(groups, list | tuple) else labels
+    if has_missing(entries):
         raise ValueError(
             f"{input_name} contains NaN, NaT or None, which names no group. Leave out rows "
             "that have none."
@@ -89,9 +88,12 @@ def read_groups(groups, n_rows, input_name="groups"):
 
 
 _CODES_PER_BLOCK = 8_192
-_TOKENS_PER_BLOCK = 128  # of queries, whose tables are looked up side by side
-_DOCUMENTS_PER_PART = 2**10  # that one thread takes at once
-_EPS, _LEAST = 2.0**-23, 2.0**-149  # of float32: rounding, and the least number
+# Tables of this many tokens of queries are looked up side by side.
+_TOKENS_PER_BLOCK = 128
+# A thread scores this many documents at once.
+_DOCUMENTS_PER_PART = 2**10
+_FLOAT32_EPS = 2.0**-23  # relative error of rounding
+_FLOAT32_LEAST = 2.0**-149  # least number above 0
 
 
 @validated(
@@ -100,13 +102,13 @@ _EPS, _LEAST = 2.0**-23, 2.0**-149  # of float32: rounding, and the least number
 def weighted_scores(
     query_weights: ArrayLike, database_codes: ArrayLike, *, n_jobs: Count = None
 ) -> NDArray[np.float32]:
-    """Score every code by every weighted query.
+    """Score every code with every weighted query: the asymmetric distance, as a score.
 
     Parameters
     ----------
     query_weights : array-like of shape (n_queries, n_weights)
-        How much each bit counts, as `query_weights` of a hasher returns it. A query that
-        weighs words of several bits has more weights than codes have bits, see Notes.
+        Weight of each bit, as `query_weights` of a hasher returns it. A query that weighs
+        words of eight bits has more weights than codes have bits, see Notes.
 
     database_codes : array-like of shape (n_database, n_bits) of 0/1, or PackedCodes
         Codes of the database. Factors and addends of packed codes are applied.
@@ -118,30 +120,34 @@ def weighted_scores(
     Returns
     -------
     scores : ndarray of shape (n_queries, n_database), dtype float32
-        The higher, the nearer.
+        Higher scores are nearer.
 
     Raises
     ------
     ValueError
-        If codes of this length are not asked by so many weights, or the queries are codes
-        in place of weights.
+        If the number of weights does not fit the length of the codes, or the queries are
+        codes instead of weights.
+
+    See Also
+    --------
+    CodeTerms : Factors and addends of packed codes.
 
     Notes
     -----
-    A query that weighs words of eight bits has 256 weights for each word: weight
-    ``256 * w + v`` is what word w adds to the score if its value is v. Bit 0 of a word, the
-    first, is worth 1. Codes of 8 bits have 8 weights for bits, or 256 for a word.
+    A query that weighs words of eight bits has 256 weights for each word: word w adds
+    weight ``256 * w + v`` to the score if its value is v. Bit 0 of a word, the first, is
+    worth 1. Codes of 8 bits have 8 weights for bits, or 256 for a word.
 
     Examples
     --------
-    Both codes differ from the signs of the query in one bit, so that they are tied by
-    Hamming distance. The first differs where the query is surer:
+    Both codes differ from the signs of the query in one bit, so that their Hamming
+    distances are equal. The first code differs in the bit with the larger weight:
 
     >>> from sklearn_talr.codes import weighted_scores
     >>> weighted_scores([[2.0, 0.5, 1.0]], [[0, 1, 1], [1, 0, 1]])
     array([[-0.5,  2.5]], dtype=float32)
 
-    A query of one word of eight bits, which gives value v a score of v / 2:
+    A query of one word of eight bits, in which value v scores v / 2:
 
     >>> import numpy as np
     >>> codes = [[0, 0, 0, 0, 0, 0, 0, 0], [1, 0, 0, 0, 0, 0, 0, 0]]
@@ -150,21 +156,18 @@ def weighted_scores(
     """
     from .._loops._search import write_scores
 
-    names = "query_weights", "database_codes"
-    refuse_unlike_labels(query_weights, database_codes, names, axis=1)
-    weights = as_weights(query_weights)
-    packed = as_packed(database_codes, input_name="database_codes")
+    weights, packed = _read_weights_and_codes(query_weights, database_codes)
     tables = fixed(tables_of(weights, packed.n_bits))
-    pairs = fixed(packed._terms.pairs(len(packed)))
+    pairs = fixed(packed.terms.pairs(len(packed)))
     scores = np.empty((len(weights), len(packed)), dtype=np.float32)
 
-    def score(codes):
-        columns = columns_of(packed.data[codes])
-        of_part = np.empty((len(weights), columns.shape[1]), dtype=np.float32)
-        write_scores(tables, columns, pairs[codes], of_part)
-        scores[:, codes] = of_part
+    def score_block(rows):
+        columns = columns_of(packed.data[rows])
+        block = np.empty((len(weights), columns.shape[1]), dtype=np.float32)
+        write_scores(tables, columns, pairs[rows], block)
+        scores[:, rows] = block
 
-    list(map_in_threads(score, slices(len(packed), _CODES_PER_BLOCK), n_jobs))
+    list(map_in_threads(score_block, slices(len(packed), _CODES_PER_BLOCK), n_jobs))
     return scores
 
 
@@ -183,17 +186,17 @@ def maxsim_scores(
     groups: Column = None,
     n_jobs: Count = None,
 ) -> NDArray[np.float32]:
-    """Score documents, which are sets of codes, by queries, which are sets of weights.
+    """Score documents, which are sets of codes, with queries, which are sets of weights.
 
-    The score of a document is a sum over the tokens of the query: of the highest score that
-    the token has among the codes of the document, see :func:`weighted_scores`. This is
-    *MaxSim*, or late interaction, as of ColBERT.
+    Each token of a query has a highest score among the codes of a document, see
+    :func:`weighted_scores`. The score of the document is the sum of these maxima. This is
+    *MaxSim*, the late interaction of ColBERT.
 
     Parameters
     ----------
     query_weights : array-like of shape (n_query_tokens, n_weights)
-        How much each bit counts for each token of the queries, as `query_weights` of a
-        hasher returns it.
+        Weight of each bit for each token of the queries, as `query_weights` of a hasher
+        returns it.
 
     database_codes : array-like of shape (n_tokens, n_bits) of 0/1, or PackedCodes
         Codes of the tokens of all documents. Factors and addends of packed codes are
@@ -214,32 +217,32 @@ def maxsim_scores(
     Returns
     -------
     scores : ndarray of shape (n_queries, n_documents), dtype float32
-        The higher, the nearer. Queries and documents come in the order in which their
-        labels first come.
+        Higher scores are nearer. Queries and documents are in the order in which their
+        labels first occur.
 
     Raises
     ------
     ValueError
-        If there is not one label for each row, codes of this length are not asked by so
-        many weights, or the queries are codes in place of weights.
+        If there is not one label for each row, the number of weights does not fit the
+        length of the codes, or the queries are codes instead of weights.
 
     See Also
     --------
     weighted_scores : Scores of single codes by single queries.
-    sklearn_talr.neighbors.MaxSimNeighbors : The index, to search in.
+    sklearn_talr.neighbors.MaxSimNeighbors : A search index for documents.
 
     Notes
     -----
-    For codes of an :class:`~sklearn_talr.hashing.AdditiveHasher` the scores are those of
-    the tokens that its `inverse_transform` decodes, but for what the mean of the features
-    adds, which is the same for all documents, and for what factors tell of cosines. Tokens
-    of a query count by their length: give them unit length, as ColBERT does, where each
-    should count as much.
+    For codes of an :class:`~sklearn_talr.hashing.AdditiveHasher`, scores are inner products
+    with the tokens that its `inverse_transform` decodes, with two differences: the mean of
+    the features is left out, which adds the same number to all documents; and factors make
+    cosines of the products. The length of a query's token is its weight in the sum: if all
+    tokens should count equally, give them unit length, as ColBERT does.
 
     Examples
     --------
-    Three codes are two documents. One query has two tokens. In document "a" both find a
-    code that they match, in "b" the second token finds none:
+    Three codes are two documents. One query has two tokens. In document "a" both tokens
+    match a code, in "b" the second token matches none:
 
     >>> from sklearn_talr.codes import maxsim_scores
     >>> codes, groups = [[1, 1], [0, 0], [1, 1]], ["a", "a", "b"]
@@ -247,12 +250,9 @@ def maxsim_scores(
     >>> maxsim_scores(weights, codes, query_groups=[0, 0], groups=groups)
     array([[ 3.5, -0.5]], dtype=float32)
     """
-    names = "query_weights", "database_codes"
-    refuse_unlike_labels(query_weights, database_codes, names, axis=1)
     refuse_unlike_labels(query_weights, query_groups, ("query_weights", "query_groups"))
     refuse_unlike_labels(database_codes, groups, ("database_codes", "groups"))
-    weights = as_weights(query_weights)
-    packed = as_packed(database_codes, input_name="database_codes")
+    weights, packed = _read_weights_and_codes(query_weights, database_codes)
     documents = TokenSets.of(packed, read_groups(groups, len(packed)).numbers)
     query_starts = read_groups(query_groups, len(weights), "query_groups").numbers
     scores = [
@@ -262,6 +262,14 @@ def maxsim_scores(
     return np.concatenate(scores).astype(np.float32)
 
 
+def _read_weights_and_codes(query_weights, database_codes):
+    """Weights of queries, and packed codes, checked."""
+    names = "query_weights", "database_codes"
+    refuse_unlike_labels(query_weights, database_codes, names, axis=1)
+    weights = as_weights(query_weights)
+    return weights, as_packed(database_codes, input_name="database_codes")
+
+
 def as_weights(queries):
     """Weights of queries, checked, as an array of shape (n_queries, n_weights), float32."""
     weights = refuse_codes(queries, "query_weights")
@@ -269,10 +277,10 @@ def as_weights(queries):
 
 
 def refuse_codes(queries, input_name):
-    """Return weights of queries in NumPy; raise ValueError where they are codes.
+    """Return weights of queries in NumPy; raise ValueError if they are codes.
 
-    Codes are packed, of a type for bits, or both zeros and ones only. An array of zeros
-    alone holds the weights of queries that know nothing.
+    Codes are packed, or booleans, or bytes, or an array in which zeros and ones occur and
+    nothing else. Zeros alone are weights: a query may prefer no bit.
     """
     queries = as_numpy(queries, input_name)
     values = np.asarray(queries)
@@ -280,8 +288,9 @@ def refuse_codes(queries, input_name):
     has_both = ones.any() and not ones.all()
     if values.dtype.kind in "bu" or (has_both and (ones | (values == 0)).all()):
         raise ValueError(
-            f"{input_name} are codes, and weights are needed: what `query_weights` of the "
-            "hasher returns. HashedNeighbors asks its index as the hasher wants it."
+            f"{input_name} are codes, and weights are needed: pass "
+            "hasher.query_weights(X). HashedNeighbors(hasher) chooses between codes and "
+            "weights by itself."
         )
     return queries
 
@@ -289,8 +298,8 @@ def refuse_codes(queries, input_name):
 def saturate(activations, xp=np):
     """Weights of queries for codes that were fitted to labels.
 
-    An activation far from 0 says that a bit is sure, and not that it matters as much more.
-    `xp` is the library of the activations.
+    An activation far from 0 shows that a bit is certain, and not that the bit matters more
+    by the same ratio. `xp` is the library of the activations.
     """
     scale = xp.mean(xp.abs(activations), axis=1, keepdims=True)
     tiny = float(np.finfo(np.float32).tiny)
@@ -298,23 +307,25 @@ def saturate(activations, xp=np):
 
 
 def word_size(n_bits, n_weights, input_name="query_weights"):
-    """Bits of the words that queries with so many weights weigh: 1 or 8.
+    """Number of bits, 1 or 8, of the words that queries with `n_weights` weigh.
 
-    Raises ValueError, which calls the weights by `input_name`, where there are none.
+    Raises ValueError, which calls the weights by `input_name`, if it is neither.
     """
     if n_weights == n_bits:
         return 1
     if n_weights == 32 * n_bits and n_bits % 8 == 0:
         return 8
-    of_words = f", or by {32 * n_bits} for words of eight bits" if n_bits % 8 == 0 else ""
+    alternative = ""
+    if n_bits % 8 == 0:
+        alternative = f", or {32 * n_bits} weights for words of eight bits"
     raise ValueError(
-        f"{input_name} has {n_weights} columns. Codes of {n_bits} bits are asked by "
-        f"{n_bits} weights{of_words}. Both must come from the same hash function."
+        f"{input_name} has {n_weights} columns. Codes of {n_bits} bits need {n_bits} "
+        f"weights{alternative}. Both must come from the same hash function."
     )
 
 
 def tables_of(weights, n_bits):
-    """What each value of each byte of a code adds to its score.
+    """Contribution of each value of each byte of a code to its score.
 
     Parameters
     ----------
@@ -331,15 +342,16 @@ def tables_of(weights, n_bits):
 
     word_size(n_bits, weights.shape[1])
     tables = np.empty((len(weights), -(-n_bits // 8), 256), dtype=weights.dtype)
-    for of_query, table in zip(fixed(np.ascontiguousarray(weights)), tables):
-        write_table(of_query, False, table)
+    for query_weights, table in zip(fixed(np.ascontiguousarray(weights)), tables):
+        write_table(query_weights, False, table)
     return tables
 
 
 def signs_of_bits(weights, n_bits):
-    """Bits that queries would rather see, packed eight to the byte.
+    """Bits that queries prefer, packed eight to the byte.
 
-    Of a word it is for each bit whether the values that have it add more in the mean.
+    A query of words prefers a 1 if the values of the word with this bit add more on average
+    than the values without it.
     """
     if word_size(n_bits, weights.shape[1]) == 8:
         values = np.arange(256, dtype=np.uint8)[:, None]
@@ -358,14 +370,18 @@ def columns_of(data):
 
 
 def fixed(array):
-    """A view that may not be written to, as of arrays of files: loops compile for one."""
+    """A read-only view of an array.
+
+    Arrays that are mapped from files are read-only, so loops are compiled for such arrays
+    alone.
+    """
     view = np.asarray(array).view()
     view.flags.writeable = False
     return view
 
 
 class TokenSets(NamedTuple):
-    """Codes of tokens, those of each document side by side.
+    """Codes of tokens, sorted by their documents.
 
     Parameters
     ----------
@@ -373,7 +389,7 @@ class TokenSets(NamedTuple):
         Codes in little bit order.
 
     starts : ndarray of shape (n_documents + 1,), dtype int64
-        Tokens of document d are ``packed[starts[d]:starts[d + 1]]``, one at least.
+        Tokens of document d are ``packed[starts[d]:starts[d + 1]]``, at least one.
 
     present : ndarray of shape (n_documents,), dtype int64
         Numbers of the documents, ascending.
@@ -397,10 +413,12 @@ class TokenSets(NamedTuple):
         return len(self.starts) - 1
 
     def some(self, documents):
-        """Documents by their places, or a slice of them."""
+        """The documents at some places, or in a slice."""
         sizes = np.diff(self.starts)[documents]
         ends = np.cumsum(sizes)
-        rows = np.repeat(self.starts[documents] - (ends - sizes), sizes)
+        # Row r of a document of the result is row r plus this shift of all tokens.
+        shifts = self.starts[documents] - (ends - sizes)
+        rows = np.repeat(shifts, sizes)
         rows += np.arange(ends[-1])
         starts = np.concatenate(([0], ends))
         return TokenSets(self.packed[rows], starts, self.present[documents])
@@ -410,39 +428,31 @@ class TokenSets(NamedTuple):
         from .._loops._search import maxsim_scan
 
         data = fixed(np.ascontiguousarray(self.packed.data))
-        terms = self.packed._terms.pairs(len(data))
+        terms = self.packed.terms.pairs(len(data))
         maxima = np.empty((self.n_documents, by_entry.shape[2]), dtype=by_entry.dtype)
         maxsim_scan(fixed(by_entry), data, terms, unit, self.starts, maxima)
         return maxima
 
 
 def token_blocks(weights, numbers, documents):
-    """Generate QueryTables of queries, each of not too many tokens.
+    """Generate QueryTables of blocks of queries, each of some _TOKENS_PER_BLOCK tokens.
 
-    `numbers` are those of the queries of the tokens.
+    `numbers` has the number of the query of each token.
     """
-    n_bits, (factor, addend) = documents.packed.n_bits, documents.packed._terms.largest()
-    at_least_1 = max(factor, 1.0)
+    n_bits = documents.packed.n_bits
     order = np.argsort(numbers, kind="stable")
     starts = np.concatenate(([0], np.cumsum(np.bincount(numbers))))
-    # A block has the queries whose first tokens are in one run of so many tokens
+    # A block has the queries whose first tokens are in one run of _TOKENS_PER_BLOCK tokens.
     firsts = np.flatnonzero(np.diff(starts[:-1] // _TOKENS_PER_BLOCK, prepend=-1))
     for first, last in pairwise([*firsts, len(starts) - 1]):
         rows = order[starts[first] : starts[last]]
         tables = tables_of(weights[rows].astype(np.float64), n_bits)
-        most = np.abs(tables).max(axis=2).sum(axis=1).max()
-        # No score is too large for float32, nor what addends are multiplied by.
-        exponent = max(int(np.frexp(most * at_least_1 + addend)[1]), -120)
-        # A sum is rounded once for each byte, and its entries and terms are rounded.
-        error = _EPS * 2.0**-exponent * (most * factor + addend) + at_least_1 * _LEAST
-        margin = len(rows) * 2 * (tables.shape[1] + 8) * error
-        by_entry = np.ascontiguousarray(np.moveaxis(np.ldexp(tables, -exponent), 0, 2))
         query_starts = starts[first : last + 1] - starts[first]
-        yield QueryTables(by_entry, query_starts, exponent, margin)
+        yield QueryTables.from_tables(tables, query_starts, documents.packed.terms)
 
 
 class QueryTables(NamedTuple):
-    """What each byte of a code adds to the scores of the tokens of some queries.
+    """Contribution of each byte of a code to the scores of the tokens of some queries.
 
     Parameters
     ----------
@@ -450,10 +460,10 @@ class QueryTables(NamedTuple):
         The tables, divided by two to the power of `exponent`.
 
     starts : ndarray of shape (n_queries + 1,), dtype int64
-        Where the tokens of each query start.
+        The tokens of query q are at places ``starts[q]`` to ``starts[q + 1] - 1``.
 
     exponent : int
-        Scores are to be multiplied by two to this power.
+        Multiply scores by two to this power.
 
     margin : float
         Twice the largest error of a score in float32.
@@ -464,30 +474,50 @@ class QueryTables(NamedTuple):
     exponent: int
     margin: float
 
+    @classmethod
+    def from_tables(cls, tables, starts, terms):
+        """Scale tables of tokens, (n_query_tokens, n_bytes, 256), for codes with terms."""
+        factor, addend = terms.largest()
+        at_least_1 = max(factor, 1.0)
+        largest_sum = np.abs(tables).max(axis=2).sum(axis=1).max()
+        # After scaling no score exceeds float32, and the scale that addends are multiplied
+        # by does not either.
+        exponent = max(int(np.frexp(largest_sum * at_least_1 + addend)[1]), -120)
+        # A sum is rounded once for each byte, and its entries and terms are rounded, too.
+        n_roundings = tables.shape[1] + 8
+        largest_score = largest_sum * factor + addend
+        error = _FLOAT32_EPS * 2.0**-exponent * largest_score + at_least_1 * _FLOAT32_LEAST
+        return cls(
+            np.ascontiguousarray(np.moveaxis(np.ldexp(tables, -exponent), 0, 2)),
+            starts,
+            exponent,
+            margin=len(tables) * 2 * n_roundings * error,
+        )
+
     def scores(self, documents, n_jobs=None):
-        """Scores of documents by the queries, of sums in float32.
+        """Scores of documents with the queries, with sums in float32.
 
         Returns an array of shape (n_queries, n_documents), dtype float64.
         """
         scores = np.empty((len(self.starts) - 1, documents.n_documents))
         tables = self.tables.astype(np.float32)
 
-        def look(part):
+        def score_part(part):
             maxima = documents.some(part).maxima(tables, 2.0**-self.exponent)
             sums = np.add.reduceat(maxima, self.starts[:-1], axis=1, dtype=np.float64)
             scores[:, part] = sums.T
 
         parts = slices(documents.n_documents, _DOCUMENTS_PER_PART)
-        list(map_in_threads(look, parts, n_jobs))
+        list(map_in_threads(score_part, parts, n_jobs))
         return scores
 
     def exact_scores(self, query, documents):
-        """Scores of documents by one query, in float64.
+        """Scores of documents with one query, in float64.
 
-        They depend on the order neither of the documents, nor of their tokens, nor of those
-        of the query.
+        The order of the documents, of their tokens and of the query's tokens does not
+        change them.
         """
-        of_query = slice(self.starts[query], self.starts[query + 1])
-        tables = np.ascontiguousarray(self.tables[:, :, of_query])
+        tokens = slice(self.starts[query], self.starts[query + 1])
+        tables = np.ascontiguousarray(self.tables[:, :, tokens])
         maxima = documents.maxima(tables, 2.0**-self.exponent)
         return np.ldexp(np.sort(maxima, axis=1).sum(axis=1), self.exponent)

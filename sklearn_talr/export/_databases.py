@@ -11,9 +11,8 @@ from .._core.compat import HasMethods, Interval, StrOptions, validated
 from .._core.progress import warn_caller
 from .._core.types import Any, ArrayLike, Callable, Column, Function, Iterator
 from .._core.validation import check_ids
-from ..codes import PackedCodes, pack_codes, unpack_codes
-from ..codes._factors import Terms
-from ..codes._packed import refuse_terms
+from ..codes import CodeTerms, PackedCodes, pack_codes, unpack_codes
+from ..codes._packed import refuse_terms, wrap_bytes
 from ..codes._scores import as_weights, signs_of_bits, tables_of
 
 
@@ -102,7 +101,7 @@ def to_sql_weights(
     """
     weights = as_weights(query_weights)
     tables = tables_of(weights, n_bits)
-    signs = PackedCodes._of(signs_of_bits(weights, n_bits), n_bits)
+    signs = wrap_bytes(signs_of_bits(weights, n_bits), n_bits)
     if engine == "sqlite_vec":
         return zip(map(np.ndarray.tobytes, signs.data), map(np.ndarray.tobytes, tables))
     # Strings begin with bit 0, and their numbers with the bit that is worth most.
@@ -137,8 +136,8 @@ def check_codes(codes, ids, table="codes", *, engine=None, weighted=False):
         codes = codes.codes_
     packed = pack_codes(codes if weighted else refuse_terms(codes, "codes"))
     if weighted:
-        terms = Terms(packed._terms.pairs(len(packed)))
-        packed = PackedCodes._of(packed.data, packed.n_bits, terms=terms)
+        terms = CodeTerms(packed.terms.pairs(len(packed)))
+        packed = wrap_bytes(packed.data, packed.n_bits, terms=terms)
     if not _NAME.fullmatch(table):
         raise ValueError(
             "table must be a name of at most 63 letters, digits and underscores that "
@@ -231,8 +230,8 @@ class PgvectorExport:
             codes = self.codes[rows]
             names = [str(name).translate(_ESCAPES) for name in self.ids[rows].tolist()]
             columns = [names, _bit_strings(codes)]
-            if codes.terms is not None:
-                columns += codes.terms.T.astype(str).tolist()
+            if codes.terms.n_terms:
+                columns += codes.terms.values.T.astype(str).tolist()
             yield "".join("\t".join(line) + "\n" for line in zip(*columns))
 
 
@@ -414,7 +413,7 @@ def to_sqlite_vec(
     if weighted:
         columns += ", +factor FLOAT, +addend FLOAT"
         names += ", factor, addend"
-        cells += packed.terms.T.tolist()
+        cells += packed.terms.values.T.tolist()
         digit = "instr('123456789ABCDEF', substr(code, 2 * column1 + {}, 1))"
         words = ", ".join(f"({w})" for w in range(n_bytes))
         search = _SCORED.format(
@@ -504,7 +503,7 @@ def to_duckdb(
         codes = packed[rows]
         view = {"id": ids[rows], "code": np.array(_bit_strings(codes), dtype=object)}
         if weighted:
-            view["factor"], view["addend"] = codes.terms.T
+            view["factor"], view["addend"] = codes.terms.values.T
         connection.register("codes_to_insert", view)
         try:
             connection.execute(f"INSERT INTO {table} FROM codes_to_insert")

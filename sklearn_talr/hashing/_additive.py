@@ -357,7 +357,7 @@ class AdditiveHasher(BaseHasher):
                 "have no direction, so their factor is 0, and searches find them last. "
                 "Leave them out, or embed them again."
             )
-            packed._terms = packed._terms.without_direction(is_zero)
+            packed.terms = packed.terms.without_direction(is_zero)
         return packed
 
     def inverse_transform(self, X: ArrayLike) -> NDArray[np.float32]:

@@ -14,8 +14,8 @@ from .._core.state import held, validate_aside, validate_seen
 from .._core.threads import map_in_threads, one_thread, slices
 from .._core.types import Any, Callable, NDArray, Rows
 from .._core.validation import NUMPY, Space, as_numpy, enter
-from ..codes import PackedCodes
-from ..codes._factors import Terms
+from ..codes import CodeTerms, PackedCodes
+from ..codes._packed import wrap_bytes
 from ..codes._scores import saturate
 from ..features._scaling import all_rows_equal
 from ..metrics import make_retrieval_scorer
@@ -250,8 +250,8 @@ class BaseHasher(
                 lengths[rows] = of_rows
 
         now._do_blocks(X, space, keep)
-        terms = Terms() if rule is None else rule.terms(data, lengths)
-        return PackedCodes._of(data, n_bits, "little", terms)
+        terms = CodeTerms() if rule is None else rule.terms(data, lengths)
+        return wrap_bytes(data, n_bits, terms=terms)
 
     def score(self, X: Rows, y: Any = None) -> float:
         """Tie-aware average precision of these samples, each ranking all the others.

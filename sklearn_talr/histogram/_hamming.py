@@ -489,7 +489,7 @@ def weighted_histograms(weights, packed, affinity, y_query, y_database, *, n_job
     ranker = WeightedRanker(
         weights=weights,
         columns=columns_of(packed.data),
-        pairs=fixed(packed._terms.pairs(len(packed))),
+        pairs=fixed(packed.terms.pairs(len(packed))),
         n_bits=packed.n_bits,
         affinity=affinity,
         y_query=y_query,

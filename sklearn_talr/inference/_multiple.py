@@ -1,4 +1,4 @@
-"""Families of tests: adjusted p-values, and tiers of systems that are not separated."""
+"""Families of tests: adjusted p-values, and tiers of systems that do not differ."""
 
 from copy import deepcopy
 from dataclasses import dataclass
@@ -325,18 +325,18 @@ def _step_down(observed, sampled, n_resamples, random_state):
     return _StepDown(np.maximum(p_value, least), np.concatenate(all_largest))
 
 
-def tiers(mean, separated):
-    """Sets of systems that the data cannot separate.
+def tiers(mean, is_significant):
+    """Sets of systems that do not differ significantly: a compact letter display.
 
-    Two systems share a tier if and only if they are not separated. A system may be in
-    several tiers: A may be separated from C while neither is from B.
+    Two systems share a tier if and only if they do not differ significantly. A system may
+    be in several tiers: A may differ from C while neither differs from B.
 
     Parameters
     ----------
     mean : ndarray of shape (n_systems,)
 
-    separated : ndarray of shape (n_systems, n_systems) of bool
-        Symmetric.
+    is_significant : ndarray of shape (n_systems, n_systems) of bool
+        Whether two systems differ significantly. Symmetric.
 
     Returns
     -------
@@ -345,7 +345,7 @@ def tiers(mean, separated):
     """
     order = np.argsort(-mean, kind="stable").tolist()
     n_systems = len(order)
-    alike = ~separated[np.ix_(order, order)]
+    alike = ~is_significant[np.ix_(order, order)]
     in_one_tier = np.zeros_like(alike)
     tiers_by_place = []
     for first in range(n_systems):

@@ -8,7 +8,7 @@ from ..measures import Measure
 from ..measures._base import measure_name, named_measure, refuse_scorer
 from ._base import BaseLoss, _FunctionLoss
 
-# Words by which losses are called elsewhere, and the classes of this library.
+# Classes of losses, and the names that other libraries have for them.
 LOSSES = {
     "AveragePrecisionLoss": ("tie-aware", "talr", "listwise", "fastap", "smooth_ap"),
     "NDCGLoss": ("lambdarank", "lambdamart", "approx_ndcg", "listnet"),
@@ -220,18 +220,22 @@ def _plain(word):
 def loss_of(loss):
     """Return the loss that a parameter `loss` of a hasher means.
 
-    It may be a measure to maximize, by its name or as a value, a loss, or a function, which
-    gets the attributes of a loss that it lacks.
+    It may be a measure to maximize, as a value or by any name that a scorer takes; a loss;
+    or a function, which gets the attributes of a loss that it lacks.
     """
     if isinstance(loss, BaseLoss):
         return loss
     refuse_scorer(loss, "loss")
     if not isinstance(loss, (str, Measure)):
         return _FunctionLoss(loss)
+    losses = ", ".join(f"{name}()" for name in LOSSES)
     if named_measure(loss) is None:
-        losses = ", ".join(f"{name}()" for name in LOSSES)
         raise ValueError(
             "loss must be 'AP' or 'nDCG', a loss of sklearn_talr.losses or a function, got "
             f"{loss!r}.{_hint_of_loss(loss)} Losses are {losses}."
         )
-    return NDCGLoss() if measure_name(loss, "loss") == "nDCG" else AveragePrecisionLoss()
+    try:
+        name = measure_name(loss, "loss")
+    except ValueError as error:
+        raise ValueError(f"{error} Losses are 'AP', 'nDCG', {losses}.") from None
+    return NDCGLoss() if name == "nDCG" else AveragePrecisionLoss()

@@ -3,7 +3,23 @@
 A measure is written as in ir_measures, ``nDCG @ 10`` or ``AP(denominator="min") @ 10``, and
 applies to a table of counts (``measure.of(histogram)``), to affinities and scores
 (``measure.score(y_true, y_score)``) and to a run
-(:func:`~sklearn_talr.runs.evaluate_run`). Wherever a measure is named its name will do.
+(:func:`~sklearn_talr.runs.evaluate_run`). Scorers, reports, displays, runs and losses also
+take its name, in any case, or one of its other names:
+
+=======  =====================  ================================================
+measure  other names            function of :mod:`sklearn_talr.metrics`
+=======  =====================  ================================================
+AP       map, average_precision `tie_aware_average_precision_score`
+nDCG                            `tie_aware_ndcg_score`
+DCG                             `tie_aware_dcg_score`
+P        precision              `tie_aware_precision_score`
+R        recall                 `tie_aware_recall_score`
+F1                              `tie_aware_f1_score`
+RR       mrr, reciprocal_rank   `tie_aware_reciprocal_rank_score`
+Success  hit_rate, hr           `tie_aware_hit_rate_score`
+=======  =====================  ================================================
+
+For example, ``"Success@10"``, ``"hit_rate@10"`` and ``"HR@10"`` are the same measure.
 
 All measures treat a query with nothing relevant alike, also those that are 0 for it in any
 order: of tables and arrays it is NaN by default and left out of means, so that all means

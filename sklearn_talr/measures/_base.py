@@ -31,7 +31,22 @@ from ._ties import Ties
 
 MEASURES = {}  # classes of measures by name; each enters itself when it is defined
 
-_ALIASES = {"map": "AP", "mrr": "RR", "precision": "P", "recall": "R"}
+# Other names of measures that are understood in any case. The table in the docstring of
+# `sklearn_talr.measures` lists them.
+ALIASES = {
+    # The names in the functions tie_aware_*_score of `sklearn_talr.metrics`
+    "average_precision": "AP",
+    "precision": "P",
+    "recall": "R",
+    "reciprocal_rank": "RR",
+    "hit_rate": "Success",
+    # Names of means over queries, and the name in recommender systems
+    "map": "AP",
+    "mrr": "RR",
+    "hr": "Success",
+}
+# Names of the measures that training can maximize.
+_TRAINABLE = "AP", "nDCG"
 # Beginnings of the names of other measures of ir_measures, whose mean over orders of ties
 # has no exact formula here.
 _PREFIXES_WITHOUT_FORMULA = (
@@ -53,19 +68,20 @@ _PREFIXES_WITHOUT_FORMULA = (
     "SDCG",
     "StRecall",
 )
-# Names of other libraries, which are not understood, but tell what is meant.
+# Names of other libraries, which are refused with the name here.
 _NAMES_ELSEWHERE = {
-    "average_precision": "AP",
     "map_cut": "AP",
     "ndcg_cut": "nDCG",
     "roc_auc": "AUC",
     "rocauc": "AUC",
     "enrichment_factor": "EF",
     "recip_rank": "RR",
-    "reciprocal_rank": "RR",
+    "mean_average_precision": "AP",
+    "mean_reciprocal_rank": "RR",
     "hit": "Success",
     "hits": "Success",
-    "hit_rate": "Success",
+    "hit_ratio": "Success",
+    "hitrate": "Success",
 }
 # A name of another library, and its cutoff: "ndcg_cut_10", "recall@5", "f1 at 3".
 _NAME_ELSEWHERE = re.compile(r"(f1|[a-z_]+?)(?:(?:_at_|[ @._-])?([0-9]+))?")
@@ -443,8 +459,9 @@ def parse_measure(measure: Any) -> Measure:
     ----------
     measure : str or Measure, or measure of ir_measures
         A name such as ``"AP"``, ``"nDCG@10"`` or ``'AP(denominator="min")@10'``, in any
-        case. ``MAP``, ``MRR``, ``Precision`` and ``Recall`` are understood too.
-        Measures of ir_measures are known by the names that they print.
+        case, or another name of the measure, such as ``"map"`` or ``"hit_rate@10"``; see
+        the table of :mod:`sklearn_talr.measures`. Measures of ir_measures are known by the
+        names that they print.
 
     Returns
     -------
@@ -497,19 +514,23 @@ def parse_measure(measure: Any) -> Measure:
 
 def _names_in_any_case():
     """Names of measures by what users may call them, in lower case."""
-    return _ALIASES | {name.lower(): name for name in MEASURES}
+    return ALIASES | {name.lower(): name for name in MEASURES}
 
 
 def _hint(text):
     """Ask whether the measure is meant that another library has by this name, if any."""
-    elsewhere = _NAME_ELSEWHERE.fullmatch(text.strip().lower())
+    meant = _name_here(text)
+    return f" Is {meant} meant?" if meant else ""
+
+
+def _name_here(text):
+    """The name here, with its cutoff, of a measure of another library; None if unknown."""
+    elsewhere = _NAME_ELSEWHERE.fullmatch("_".join(text.lower().split()))
     if not elsewhere:
-        return ""
+        return None
     name, cutoff = elsewhere.groups()
-    meant = (_names_in_any_case() | _NAMES_ELSEWHERE).get(name)
-    if not meant:
-        return ""
-    return f" Is {meant}@{cutoff} meant?" if cutoff else f" Is {meant} meant?"
+    name_here = (_names_in_any_case() | _NAMES_ELSEWHERE).get(name)
+    return f"{name_here}@{cutoff}" if name_here and cutoff else name_here
 
 
 def _reason_against(name):
@@ -548,38 +569,80 @@ def _parse_cutoff(text, cutoff):
 
 
 def measure_name(measure, parameter="measure", others=()):
-    """Return "AP" or "nDCG" for its name, in any case, or its value, or one of `others`."""
-    names = "AP", "nDCG", *others
-    name = {"ap": "AP", "ndcg": "nDCG"}.get(str(measure).lower(), measure)
-    if name in names:
-        return name
+    """Return "AP" or "nDCG", which training can maximize, for a measure or its name.
+
+    Names are read as :func:`parse_measure` reads them.
+
+    Parameters
+    ----------
+    measure : str, Measure or measure of ir_measures
+        The measure to maximize, without cutoff and with default parameters.
+
+    parameter : str, default="measure"
+        What errors call the parameter.
+
+    others : tuple of str, default=()
+        Other values that the parameter takes, which are returned as they are.
+
+    Returns
+    -------
+    name : str
+        "AP", "nDCG" or one of `others`.
+
+    Raises
+    ------
+    ValueError
+        If it is another measure, has a cutoff or parameters, or is none.
+    """
+    if isinstance(measure, str) and measure in others:
+        return measure
+    try:
+        parsed = parse_measure(measure)
+    except ValueError:
+        parsed = None
+    for name in _TRAINABLE:
+        if parsed == MEASURES[name]():
+            return name
+    raise ValueError(_reason_against_training(measure, parameter, others))
+
+
+def _reason_against_training(measure, parameter, others):
+    """Why a parameter cannot have a value, and which measure or value may be meant."""
+    names = *_TRAINABLE, *others
     allowed = " or ".join(map(repr, names))
     message = f"{parameter} must be {allowed}, got {str(measure)!r}."
     meant = named_measure(measure)
-    if meant:
-        maker = "make_ranking_scorer" if others else "make_retrieval_scorer"
-        nearest = meant.name if meant.name in names else "AP"
-        raise ValueError(
-            f"{message} Training ranks all items: it knows no cutoff, and no other "
-            f"denominator than all relevant items. Set {parameter}={nearest!r}, and judge "
-            f"by scoring={maker}({str(meant)!r})."
+    if meant is None:
+        near = get_close_matches(str(measure), names, 1)
+        return message + (f" Is {near[0]!r} meant?" if near else "")
+    if meant.name in _TRAINABLE:
+        nearest = meant.name
+        reason = (
+            "Training ranks all items, so it takes AP and nDCG without a cutoff or "
+            "parameters."
         )
-    near = get_close_matches(str(measure), names, 1)
-    raise ValueError(message + (f" Is {near[0]!r} meant?" if near else ""))
+    else:
+        nearest = "AP"
+        reason = f"Training does not maximize {meant.name}."
+    maker = "make_ranking_scorer" if others else "make_retrieval_scorer"
+    return (
+        f"{message} {reason} Set {parameter}={nearest!r}, and evaluate with "
+        f"scoring={maker}({str(meant)!r})."
+    )
 
 
 def named_measure(measure):
-    """The measure that a value or a text means, also by other names, or None."""
-    if isinstance(measure, Measure):
-        return measure
-    if not isinstance(measure, str):
+    """The measure that a value or a text means, also under names elsewhere, or None."""
+    parsed = _parsed_or_none(measure)
+    if parsed is None and isinstance(measure, str):
+        parsed = _parsed_or_none(_name_here(measure))
+    return parsed
+
+
+def _parsed_or_none(measure):
+    """The measure that `parse_measure` returns, or None if it is no measure."""
+    if not isinstance(measure, str | Measure):
         return None
-    elsewhere = _NAME_ELSEWHERE.fullmatch(measure.strip().lower())
-    if elsewhere:
-        name, cutoff = elsewhere.groups()
-        names = _names_in_any_case() | _NAMES_ELSEWHERE
-        if name in names:
-            measure = f"{names[name]}@{cutoff}" if cutoff else names[name]
     try:
         return parse_measure(measure)
     except ValueError:

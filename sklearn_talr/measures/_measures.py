@@ -509,7 +509,7 @@ class ReciprocalRank(OfRelevance):
 
 
 class SuccessRate(OfRelevance):
-    r"""Success: the chance of a relevant item among the first k ranks, the hit rate.
+    r"""Success, or hit rate: the chance of a relevant item among the first k ranks.
 
     A tie has n items, p of which are relevant. None is among `take` of its ranks with
     probability :math:`\binom{n - \text{take}}{p} \big/ \binom np`. Values are in [0, 1].

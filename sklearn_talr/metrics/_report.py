@@ -80,7 +80,8 @@ def tie_breaking_range(
     return TieBreakingRange(*(v[:, 0] for v in values)) if single else values
 
 
-_MEASURES = ("P", "R", "F1", "AP", "RR", "Success", "DCG", "nDCG")
+# P, R, F1 and Success of all ranks do not depend on the ranking.
+_MEASURES = ("AP", "nDCG", "P@10", "RR")
 _OF_REPORT = {
     "zero_division": [Real],
     "sample_weight": ["array-like", None],
@@ -131,9 +132,9 @@ def retrieval_report(
         Labels, indicators, feature rows or a PrecomputedAffinity, as the oracle takes
         them.
 
-    measures : str, Measure, or sequence of them
-        Measures of :mod:`sklearn_talr.measures`, such as ``nDCG @ 10``, or their names. The
-        default is P, R, F1, AP, RR, Success, DCG and nDCG of all ranks.
+    measures : str, Measure, or sequence of them, default=("AP", "nDCG", "P@10", "RR")
+        Measures of :mod:`sklearn_talr.measures`, such as ``nDCG @ 10``, or their names. P,
+        R, F1 and Success need a cutoff: over all ranks they do not depend on the ranking.
 
     exclude_self : bool, default=False
         Queries and database are the same samples in the same order, and no query is
@@ -284,9 +285,9 @@ def retrieval_report_from_estimator(
         How codes are asked, as for :func:`make_retrieval_scorer`: by bits, by weights, or
         as the hasher wants it. There is no `radius` by weights.
 
-    measures : str, Measure, or sequence of them
-        Measures of :mod:`sklearn_talr.measures`, such as ``nDCG @ 10``, or their names. The
-        default is P, R, F1, AP, RR, Success, DCG and nDCG of all ranks.
+    measures : str, Measure, or sequence of them, default=("AP", "nDCG", "P@10", "RR")
+        Measures of :mod:`sklearn_talr.measures`, such as ``nDCG @ 10``, or their names. P,
+        R, F1 and Success need a cutoff: over all ranks they do not depend on the ranking.
 
     groups_query, groups_database : array-like of shape (n,), default=None
         Labels of groups. Items of the query's own group do not count, as for

@@ -217,16 +217,16 @@ class RunDifferencesDisplay(_ComparisonDisplay):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class TiersDisplay(_ComparisonDisplay):
-    """Critical-difference diagram: means of systems, and what joins the inseparable.
+    """Critical-difference diagram: means of systems, and groups without a difference.
 
     Systems are rows, the best on top. A dot is a mean over queries, the line through it its
-    confidence interval, and the pale bar what orders of tied documents can do to it. A
-    gray bracket on the right is a tier, with its letter: it has a notch in the row of each
-    of its systems. Two systems that share a tier are not separated; two that share none
-    are.
+    confidence interval, and the pale bar the range from the worst to the best order of tied
+    documents. A gray bracket on the right is a tier, with its letter (a compact letter
+    display): it has a notch in the row of each of its systems. Two systems differ
+    significantly if and only if they share no tier.
 
-    Intervals of two systems may overlap although the data separate them, because tests
-    compare the systems query by query.
+    Intervals of two systems may overlap although the systems differ significantly, because
+    tests compare the systems query by query.
 
     Make one by `from_comparison`.
 
@@ -431,7 +431,7 @@ class TiersDisplay(_ComparisonDisplay):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class RanksDisplay(_ComparisonDisplay):
-    """Ranks that systems may have by what the data separate, for many systems.
+    """Ranks that tests leave to systems, for many systems.
 
     Systems are rows, the best on top. A bar reaches from the best to the worst place that
     a system may have, and the dot is its place by the means.
@@ -565,7 +565,7 @@ class RanksDisplay(_ComparisonDisplay):
             alpha=0.35,
         )
         ax.locator_params(axis="x", integer=True)
-        xlabel = f"rank by {_label(self.measure)}, as far as systems are separated"
+        xlabel = f"possible ranks by {_label(self.measure)}"
         return self._finish_systems(ax, xlabel)
 
 

@@ -395,7 +395,7 @@ def tie_aware_hit_rate_score(
     average: bool = True,
     zero_division: float = np.nan,
 ) -> float | Floats:
-    """Mean over queries of the chance of a relevant item among the first k ranks.
+    """Mean hit rate (Success) over queries: a relevant item is among the first k ranks.
 
     Parameters
     ----------

@@ -7,7 +7,7 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from .._core.threads import map_in_threads, slices
-from ..codes._factors import Terms
+from ..codes import CodeTerms
 from ..codes._scores import fixed
 from ._filters import ALL_ROWS, Eligible
 from ._index import Index
@@ -96,7 +96,7 @@ class _Part(NamedTuple):
 
     rows: slice | np.ndarray
     words: np.ndarray
-    terms: Terms | None  # None if queries are bits, which no terms matter to
+    terms: CodeTerms | None  # None if queries are bits, which no terms matter to
 
 
 class _Found(NamedTuple):
@@ -139,7 +139,7 @@ class _Search:
     def _part(self, rows):
         terms = None
         if not self.by_bits:
-            terms = Terms(*map(fixed, self.index.terms.rows(rows)))
+            terms = CodeTerms(*map(fixed, self.index.terms.rows(rows)))
         if isinstance(rows, slice):
             words = self.index.words[:, rows]
         else:

@@ -27,6 +27,7 @@ from .._core.validation import ragged, refuse_unlike_labels
 from ..affinity import BaseAffinity
 from ..affinity._excluded import leave_out_groups
 from ..codes import PackedCodes, hamming_distances
+from ..codes._packed import wrap_bytes
 from ..codes._scores import signs_of_bits
 from ..histogram import RankingHistogram, hamming_histogram
 from ..histogram._hamming import weighted_histograms
@@ -145,9 +146,9 @@ class CodeDatabase(FittedAtOnce):
 
         ids : array-like of shape (n_samples,) of str or int, default=None
             Id of each item: different strings, or integers of 64 bits. Searches then return
-            ids in place of indices, and `remove`, `among`, `exclude` and `ids` take them. A
-            string must not end in a null character. Labels of a Series must be those of the
-            rows of a data frame `X`. None if items are known by their indices.
+            ids in place of indices, and `remove`, `include`, `exclude` and `ids` take them.
+            A string must not end in a null character. Labels of a Series must be those of
+            the rows of a data frame `X`. None if items are known by their indices.
 
         Returns
         -------
@@ -168,7 +169,7 @@ class CodeDatabase(FittedAtOnce):
         self._fitted = Index.of(packed, columns, self.affinity, y, ids=ids)
         return self
 
-    def partial_fit(self, X: Rows, y: Any = None, *, ids: Column = None) -> Self:
+    def add(self, X: Rows, y: Any = None, *, ids: Column = None) -> Self:
         """Add items to the database.
 
         Parameters
@@ -250,7 +251,7 @@ class CodeDatabase(FittedAtOnce):
         n_neighbors: Count = None,
         *,
         ids: Column = None,
-        among: Any = None,
+        include: Any = None,
         exclude: Any = None,
         allow_fewer: bool = False,
     ) -> tuple[Array, Array]: ...
@@ -263,7 +264,7 @@ class CodeDatabase(FittedAtOnce):
         return_tied: bool = False,
         *,
         ids: Column = None,
-        among: Any = None,
+        include: Any = None,
         exclude: Any = None,
         allow_fewer: bool = False,
     ) -> Any: ...
@@ -275,7 +276,7 @@ class CodeDatabase(FittedAtOnce):
         return_tied: bool = False,
         *,
         ids: Column = None,
-        among: Any = None,
+        include: Any = None,
         exclude: Any = None,
         allow_fewer: bool = False,
     ) -> Any:
@@ -302,7 +303,7 @@ class CodeDatabase(FittedAtOnce):
             Items that are the queries, in place of `X`: ids, or indices as in `indices_` if
             the items have no ids. None of them is its own neighbor. None: `X` is asked.
 
-        among : array-like, set, sparse matrix or sequence of these, default=None
+        include : array-like, set, sparse matrix or sequence of these, default=None
             The items that may be found. Ids, or indices as in `indices_` if the items have
             no ids, are a list, a set or an array of one dimension. A mask is an array of
             bool with an entry for each of the `n_samples_fit_` items given so far. One of
@@ -314,7 +315,7 @@ class CodeDatabase(FittedAtOnce):
 
         exclude : array-like, set, sparse matrix or sequence of these, default=None
             Items that must not be found, such as those that a user has seen: in the forms
-            of `among`. None leaves out none.
+            of `include`. None leaves out none.
 
         allow_fewer : bool, default=False
             Whether a query with fewer items left than `n_neighbors` finds these. Each query
@@ -344,7 +345,7 @@ class CodeDatabase(FittedAtOnce):
         ValueError
             If there are fewer items than neighbors asked for, in all or among those that
             are allowed and not excluded, if codes of another length were fitted, or `ids`,
-            `among` or `exclude` has another form or names an item that is not in the
+            `include` or `exclude` has another form or names an item that is not in the
             database. Integers or floats of two dimensions, and as many integers as items
             of which some repeat, may be ids or a number of each item, and are refused.
 
@@ -364,7 +365,7 @@ class CodeDatabase(FittedAtOnce):
 
         Only items 0, 2 and 3 are allowed:
 
-        >>> neighbors.kneighbors([[0, 0, 0]], among=[0, 2, 3])
+        >>> neighbors.kneighbors([[0, 0, 0]], include=[0, 2, 3])
         (array([[1, 1, 2]]), array([[2, 3, 0]]))
 
         Items 1 and 4 are known already:
@@ -376,18 +377,18 @@ class CodeDatabase(FittedAtOnce):
 
         >>> neighbors.kneighbors(ids=[1])
         (array([[1, 1, 2]]), array([[0, 4, 2]]))
-        >>> neighbors.kneighbors(ids=[1], among=[1, 2], allow_fewer=True)[1][0]
+        >>> neighbors.kneighbors(ids=[1], include=[1, 2], allow_fewer=True)[1][0]
         array([2])
         """
         fitted = self._get_fitted()
         queries = self._read_queries(fitted, X, ids)
         eligible = read_eligible(
-            among, exclude, fitted, queries.n_queries, own=queries.own, X=X
+            include, exclude, fitted, queries.n_queries, own=queries.own, X=X
         )
         n_neighbors = self._check_n_neighbors(n_neighbors, fitted, queries, allow_fewer)
         counts = eligible.count(queries.n_queries, fitted.n_items)
         if not allow_fewer:
-            refuse_few(counts, n_neighbors, among, exclude)
+            refuse_few(counts, n_neighbors, include, exclude)
         found = self._nearest(
             fitted, queries, n_neighbors, eligible=eligible, with_ties=return_tied
         )
@@ -408,7 +409,7 @@ class CodeDatabase(FittedAtOnce):
         return_distance: bool = True,
         *,
         ids: Column = None,
-        among: Any = None,
+        include: Any = None,
         exclude: Any = None,
     ) -> Any:
         """Find all items within a radius of each query.
@@ -429,7 +430,7 @@ class CodeDatabase(FittedAtOnce):
         ids : array-like of shape (n_queries,) of int or str, default=None
             Items that are the queries, in place of `X`, as for `kneighbors`.
 
-        among : array-like, set, sparse matrix or sequence of these, default=None
+        include : array-like, set, sparse matrix or sequence of these, default=None
             The items that may be found, for all queries or for each, as for `kneighbors`.
 
         exclude : array-like, set, sparse matrix or sequence of these, default=None
@@ -454,12 +455,12 @@ class CodeDatabase(FittedAtOnce):
         array([], dtype=int64)
         """
         index = self._get_fitted()
-        distances, rows = self._within_radius(index, X, ids, radius, among, exclude)
+        distances, rows = self._within_radius(index, X, ids, radius, include, exclude)
         distances = ragged(distances)
         indices = ragged([index.named(part) for part in rows])
         return (distances, indices) if return_distance else indices
 
-    def _within_radius(self, index, X, ids, radius, among=None, exclude=None):
+    def _within_radius(self, index, X, ids, radius, include=None, exclude=None):
         """Distances and rows of the items within a radius, an array for each query."""
         queries = self._read_queries(index, X, ids)
         radius = self.radius if radius is None else radius
@@ -474,7 +475,7 @@ class CodeDatabase(FittedAtOnce):
                 "distances. Ask for n_neighbors."
             )
         eligible = read_eligible(
-            among, exclude, index, queries.n_queries, own=queries.own, X=X
+            include, exclude, index, queries.n_queries, own=queries.own, X=X
         )
         distances, rows = [], []
         for block in answers(
@@ -868,7 +869,7 @@ class CodeDatabase(FittedAtOnce):
             targets = affinity, y, y_database
             return weighted_histograms(queries, codes, *targets, n_jobs=self.n_jobs)
         # Whoever asks by bits means them, whatever factors their scores have.
-        bits = [PackedCodes._of(each, index.n_bits) for each in (queries, codes.data)]
+        bits = [wrap_bytes(each, index.n_bits) for each in (queries, codes.data)]
         if affinity is None:
             return [RankingHistogram.from_scores(y, -hamming_distances(*bits))]
         return [hamming_histogram(*bits, affinity, y, y_database, n_jobs=self.n_jobs)]

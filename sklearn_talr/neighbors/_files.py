@@ -25,7 +25,7 @@ from .._core.compat import optional
 from .._core.fitted_hasher import FittedHasher
 from .._core.paths import local_path
 from ..affinity import BaseAffinity
-from ..codes._factors import Terms
+from ..codes import CodeTerms
 from ..codes._scores import columns_of, fixed
 from ..measures import Measure
 from ._ids import ids_from_arrays
@@ -233,7 +233,9 @@ def _rebuild(header, arrays, hasher):
     ids = ids_from_arrays(
         {name[4:]: array for name, array in arrays.items() if name.startswith("ids_")}
     )
-    terms = Terms(**{name: arrays[name] for name in Terms._fields if name in arrays})
+    terms = CodeTerms(
+        **{name: arrays[name] for name in CodeTerms._fields if name in arrays}
+    )
     given, factors, lengths, factor_table, length_table = (each.shape for each in terms)
     sound = {
         "n_bits": type(n_bits) is int and 8 * n_bytes - 8 < n_bits <= 8 * n_bytes,
@@ -249,7 +251,7 @@ def _rebuild(header, arrays, hasher):
         and not (given[0] and factors[0] + lengths[0])
         and all(
             array.dtype == none.dtype and np.isfinite(array).all()
-            for array, none in zip(terms, Terms())
+            for array, none in zip(terms, CodeTerms())
         ),
         "feature_names": names is None or names.shape == (n_bits,),
         "targets": (affinity is None) == (values is None),

@@ -1,4 +1,4 @@
-"""Which items queries may find: `among`, `exclude` and the queries' own items, read.
+"""Which items queries may find: `include`, `exclude` and the queries' own items, read.
 
 What an argument holds is declared by its type. Ids, or indices where items have none, are
 lists, sets and arrays of one dimension. Masks are of bool, or sparse. A sequence of lists,
@@ -80,12 +80,12 @@ class Eligible(NamedTuple):
 ALL_ROWS = Eligible()
 
 
-def read_eligible(among, exclude, index, n_queries, own=None, X=None):
+def read_eligible(include, exclude, index, n_queries, own=None, X=None):
     """Read what queries may find.
 
     Parameters
     ----------
-    among, exclude : see `kneighbors`
+    include, exclude : see `kneighbors`
         Items that may be found, and items that must not.
 
     index : Index
@@ -105,7 +105,7 @@ def read_eligible(among, exclude, index, n_queries, own=None, X=None):
     eligible : Eligible
         Rows that the queries may find.
     """
-    allowed = read_rows(among, index, n_queries, "among", X)
+    allowed = read_rows(include, index, n_queries, "include", X)
     excluded = read_rows(exclude, index, n_queries, "exclude", X)
     n_items = index.n_items
     if isinstance(excluded, np.ndarray) and not _are_few(excluded, n_queries, n_items):
@@ -153,7 +153,7 @@ def read_rows(items, index, n_queries, name, X=None):
 
     Parameters
     ----------
-    items : see `among` of `kneighbors`
+    items : see `include` of `kneighbors`
         Ids, indices where there are none, or masks.
 
     index : Index
@@ -465,17 +465,17 @@ def _refuse_shape(shape, index, n_queries, name):
     )
 
 
-def refuse_few(counts, n_neighbors, among, exclude):
+def refuse_few(counts, n_neighbors, include, exclude):
     """Raise ValueError if a query has fewer items left than neighbors are asked for."""
     if counts.min() >= n_neighbors:
         return
     query = int(counts.argmin())
-    if among is None:
+    if include is None:
         what = "exclude leaves"
     elif exclude is None:
-        what = "among allows"
+        what = "include allows"
     else:
-        what = "among and exclude leave"
+        what = "include and exclude leave"
     raise ValueError(
         f"{what} {counts[query]} items for query {query}, fewer than "
         f"n_neighbors={n_neighbors}. Allow more items, ask for fewer neighbors, or pass "

@@ -99,7 +99,7 @@ class HammingNeighbors(CodeDatabase):
     string takes its own bytes in UTF-8, 4 bytes for where it ends, and 5 to 6 bytes in a
     table by which it is looked up.
 
-    Any number of threads may ask while one thread calls `fit`, `partial_fit` or `remove`.
+    Any number of threads may ask while one thread calls `fit`, `add` or `remove`.
     Each call is answered from one state, codes, items and targets together: that before the
     change or that after it. Two calls in a row may see different states. Two threads that
     change the database at once must take turns, or one change may be lost.

@@ -144,7 +144,7 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
 
     verbose : bool, default=False
         Print how many rows are encoded, after each block of 65 536 of them, in `fit` and
-        `partial_fit`. The hasher has its own.
+        `add`. The hasher has its own.
 
     random_state : int, RandomState instance or None, default=None
         Draws the rows that the hasher is fitted to. The hasher has its own.
@@ -208,7 +208,7 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
     A hasher of two views, fitted with ``X_query``, hashes queries by a function of their
     own. In a Pipeline the steps before it are for items: queries reach it as they are.
 
-    Any number of threads may ask while one thread calls `fit`, `partial_fit` or `remove`,
+    Any number of threads may ask while one thread calls `fit`, `add` or `remove`,
     as for :class:`HammingNeighbors`. Each call is answered from one state, hasher, codes,
     targets and features together.
 
@@ -227,7 +227,7 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
     Items that are known by ids are added, found and removed by these:
 
     >>> index = index.fit(X[:100], ids=[f"scan {i}" for i in range(100)])
-    >>> index = index.remove(["scan 1"]).partial_fit(X[100:102], ids=["scan 1", "late"])
+    >>> index = index.remove(["scan 1"]).add(X[100:102], ids=["scan 1", "late"])
     >>> index.kneighbors(X[101:102], n_neighbors=1, return_distance=False)
     array([['late']], dtype='<U4')
     """

@@ -8,8 +8,8 @@ import scipy.sparse as sp
 
 from .._core.validation import read_ids
 from ..affinity import resolve_affinity
-from ..codes import PackedCodes
-from ..codes._factors import Terms
+from ..codes import CodeTerms
+from ..codes._packed import wrap_bytes
 from ..codes._scores import columns_of, fixed, word_size
 from ._filters import read_items, refuse_numbers_of_all_items
 from ._ids import Ids
@@ -197,7 +197,7 @@ class Index:
     words : ndarray of shape (n_words, n_items), unsigned
         Codes as `columns_of` lays them out.
 
-    terms : Terms
+    terms : CodeTerms
         Factors and addends of the codes.
 
     columns : Columns
@@ -226,7 +226,7 @@ class Index:
     """
 
     words: np.ndarray
-    terms: Terms
+    terms: CodeTerms
     columns: Columns
     n_indices: int
     numbers: np.ndarray | None = None
@@ -241,14 +241,14 @@ class Index:
         """The index of the first items."""
         targets = Targets.of(affinity, y, len(packed))
         words = columns_of(packed.data)
-        return cls(words, packed._terms, columns, len(packed), targets=targets, **more)
+        return cls(words, packed.terms, columns, len(packed), targets=targets, **more)
 
     def add(self, packed, y, ids, X):
         """The index with more items, which must have terms and ids if the others do.
 
         Features X are kept where those of the others are.
         """
-        have, given = self.terms.n_terms, packed._terms.n_terms
+        have, given = self.terms.n_terms, packed.terms.n_terms
         if have != given:
             raise ValueError(
                 f"X has {given} terms per code and the codes of the database have {have}. "
@@ -270,7 +270,7 @@ class Index:
         return replace(
             self,
             words=fixed(np.hstack((self.words, columns_of(packed.data)))),
-            terms=Terms.join([self.terms, packed._terms]),
+            terms=CodeTerms.join([self.terms, packed.terms]),
             n_indices=n_indices,
             numbers=None if numbers is None else _small(numbers, n_indices),
             targets=self.targets.append(y, len(packed)),
@@ -334,7 +334,7 @@ class Index:
             raise ValueError(
                 f"{name} contains {first}, which are not in the database; of {len(items)} "
                 f"items {missing.size} are not. Pass what is in `{known}`. A mask of "
-                "`among` or `exclude` may name removed items, too."
+                "`include` or `exclude` may name removed items, too."
             )
         return rows
 
@@ -436,9 +436,8 @@ class Index:
     @property
     def codes(self):
         """Packed codes of the items, in the order of their indices."""
-        return PackedCodes._of(
-            self.bits_of(slice(None)), self.columns.n_bits, "little", self.terms
-        )
+        octets = self.bits_of(slice(None))
+        return wrap_bytes(octets, self.columns.n_bits, terms=self.terms)
 
     def __str__(self):
         each = self.nbytes / self.n_items

@@ -15,8 +15,8 @@ from .._core.progress import Progress
 from .._core.threads import map_in_threads
 from .._core.types import Any, ArrayLike, Column, Count, Rows, Self
 from .._core.validation import read_features
-from ..codes import PackedCodes, concatenate_codes, unpack_codes
-from ..codes._packed import as_packed
+from ..codes import concatenate_codes, unpack_codes
+from ..codes._packed import as_packed, wrap_bytes
 from ..codes._scores import TokenSets, read_groups, token_blocks
 from ._database import FittedAtOnce, as_asked, of_fitted
 from ._hashed_neighbors import WithHasher, fit_hasher, n_blocks
@@ -98,7 +98,7 @@ class MaxSimNeighbors(WithHasher, FittedAtOnce):
 
     Notes
     -----
-    Any number of threads may ask while one thread calls `fit`, `partial_fit` or `remove`:
+    Any number of threads may ask while one thread calls `fit`, `add` or `remove`:
     each call is answered from one state. Place i of `groups_` never gets another label, but
     by `fit`.
 
@@ -176,7 +176,7 @@ class MaxSimNeighbors(WithHasher, FittedAtOnce):
         vars(self).update(progress.finish(fitted))
         return self
 
-    def partial_fit(self, X: Rows, y: Any = None, groups: Column = None) -> Self:
+    def add(self, X: Rows, y: Any = None, groups: Column = None) -> Self:
         """Add tokens to the database; the hasher stays as it is.
 
         Parameters
@@ -365,7 +365,7 @@ class Documents:
         packed = _stored(codes, self.by_bits)
         if self.are_rows != (groups is None):
             given, now = ("no groups", "some")[:: 1 if self.are_rows else -1]
-            raise ValueError(f"fit was given {given} and partial_fit {now}: groups.")
+            raise ValueError(f"fit was given {given} and add {now}: groups.")
         n_labels = len(self.labels)
         labels, numbers = read_groups(groups, len(packed))
         if groups is None:
@@ -504,7 +504,7 @@ def _is_nested(rows):
 def _stored(codes, by_bits):
     """Packed codes, which have neither factors nor lengths if queries are bits."""
     packed = as_packed(codes)
-    return PackedCodes._of(packed.data, packed.n_bits) if by_bits else packed
+    return wrap_bytes(packed.data, packed.n_bits) if by_bits else packed
 
 
 def _read_labels(groups, labels):

@@ -13,7 +13,7 @@ from .._core.state import validate_aside, validate_seen
 from .._core.threads import slices
 from .._core.validation import as_numpy
 from ..codes import PackedCodes
-from ..codes._packed import as_packed, refuse_integers, refuse_no_bits
+from ..codes._packed import as_packed, refuse_integers, refuse_no_bits, wrap_bytes
 from ..codes._scores import word_size
 
 _ROWS_PER_BLOCK = 65_536
@@ -86,7 +86,7 @@ def read_codes(X, index, owner=None):
         has_signs = X.min() < 0 or all(np.all(X[b] == (X[b] > 0)) for b in blocks)
         # "Is positive" of every entry, without a boolean copy of all of X
         octets = [np.packbits(X[b] > 0, axis=1, bitorder="little") for b in blocks]
-        packed = PackedCodes._of(np.concatenate(octets), found.n_bits)
+        packed = wrap_bytes(np.concatenate(octets), found.n_bits)
     if not has_signs:
         warn_caller(
             "X holds entries other than 0 and 1, but none below 0. Positive entries are "

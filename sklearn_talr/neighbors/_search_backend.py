@@ -68,7 +68,7 @@ class HashedSearchBackend:
     """
 
     def __init__(self, neighbors: Any) -> None:
-        for method in ("fit", "partial_fit", "kneighbors"):
+        for method in ("fit", "add", "kneighbors"):
             if not hasattr(neighbors, method):
                 raise TypeError(
                     f"neighbors has no method {method}; pass HashedNeighbors(hasher), got "
@@ -104,7 +104,7 @@ class HashedSearchBackend:
         if self.neighbors_ is None:
             self.neighbors_ = clone(self.neighbors).fit(X)
         else:
-            self.neighbors_.partial_fit(X)
+            self.neighbors_.add(X)
         self._places = known
         self.n_bytes_per_item_ = self.neighbors_.n_bytes_per_item_
 
@@ -167,10 +167,10 @@ class HashedSearchBackend:
         """Forget the documents."""
         self.neighbors_, self._places = None, {}
 
-    def _best(self, X, n_found, among=None):
+    def _best(self, X, n_found, include=None):
         """Scores and documents of queries, the best first."""
         index = self.neighbors_
-        values, places = index.kneighbors(X, n_found, among=among)
+        values, places = index.kneighbors(X, n_found, include=include)
         n_rescored = getattr(index, "n_rescored", None)
         are_products = n_rescored and index.rescore_metric == "inner_product"
         return (values.astype(float) if are_products else 0.0 - values), places
@@ -183,9 +183,9 @@ class HashedSearchBackend:
             raise ValueError(f"top_ranked names {min(unknown)!r}, which was not added.")
         if not names:
             return [], []
-        among = np.array([self._places[name] for name in place_of])
-        scores, found = self._best(x[None], min(top_k, len(among)), among)
-        local = dict(zip(among.tolist(), place_of.values()))
+        include = np.array([self._places[name] for name in place_of])
+        scores, found = self._best(x[None], min(top_k, len(include)), include)
+        local = dict(zip(include.tolist(), place_of.values()))
         return scores[0].tolist(), [local[place] for place in found[0].tolist()]
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ..inference._paired import TESTS
 from ._comparison import compare_runs
-from ._evaluate import evaluate_run
+from ._evaluate import DEFAULT_MEASURES, evaluate_run
 from ._files import read_qrels, read_run
 from ._mteb import read_mteb_results
 from ._result import import_pandas
@@ -25,22 +25,23 @@ own --help. A file of judgments that is called compare is ./compare. Measures ar
 ir_measures writes them: AP, AP(rel=2)@100, nDCG@10, nDCG(dcg='exp-log2')@10, P@5, R@1000,
 F1@10, RR@10, Success@1, Rprec, RBP(p=0.9), ERR@20, EF@1%, AUC, Bpref, Judged@10. Each has
 its mean over all orders of tied documents, the worst and the best value, that of
-trec_eval's order, and the share of queries whose value ties could move. The exit code is 0,
+trec_eval's order, and the share of queries that ties affect. The exit code is 0,
 or 1 for files or measures that cannot be used, or 2 for wrong usage, or 141 if the reader
 of a pipe left early, as head does."""
-_COMPARE_EPILOG = """The table has the mean of each run, its confidence interval over
-queries, the worst and the best mean that orders of tied documents can make, and letters:
-runs that share one are not separated. More than 15 runs have the range of ranks that the
-tests leave instead. Of two runs it has the difference. Tests are of expected values, over
-all orders of tied documents. A table of scores has a row for each query or task and a
-column for each run, or a row for each score. CSV and LaTeX have a row for each
-measure and pair of runs, JSON all numbers."""
+_COMPARE_EPILOG = """The table shows the mean of each run, its confidence interval over
+queries, the worst and the best mean over all orders of tied documents, and letters. Runs
+that share a letter are not significantly different (compact letter display). With more than
+15 runs the table shows a range of ranks instead of letters, and with two runs their
+difference. The tests compare expected values, the means over all orders of tied documents.
+A table of scores has a row for each query or task and a column for each run, or a row for
+each score. CSV and LaTeX have a row for each measure and pair of runs. JSON has all
+numbers."""
 _HELP_OF_QRELS = (
     "judgments in TREC's format, .json, .jsonl, .parquet, or a table with a head"
 )
 _OPTIONS_OF_RUNS = "measures", "missing_queries", "judged_only", "ignore_identical_ids"
 _OPTIONS_OF_TABLES = "missing", "groups", "aggregates"
-_DEFAULT_MEASURES = ["AP", "nDCG@10", "RR@10"]
+
 _EXIT_CODE_OF_SIGPIPE = 141  # Shells report it if a reader has left.
 
 
@@ -267,9 +268,9 @@ def _add_options_of_runs(parser):
         "-m",
         "--measures",
         nargs="+",
-        default=_DEFAULT_MEASURES,
+        default=list(DEFAULT_MEASURES),
         metavar="MEASURE",
-        help=f"what to measure (default: {' '.join(_DEFAULT_MEASURES)})",
+        help=f"measures to compute (default: {' '.join(DEFAULT_MEASURES)})",
     )
     parser.add_argument(
         "--missing-queries",

@@ -21,8 +21,9 @@ from ..inference._resampling import (
     make_strata,
     refuse_unlike_rows,
 )
+from ._named_runs import ComparedEvaluations
 from ._report import html_report
-from ._result import RunEvaluation, average_groups, import_pandas
+from ._result import average_groups, import_pandas
 from ._statistics import ComparisonSettings, MeasureValues, compare_by_measure
 from ._text import (
     NAMES_OF_ADJUSTMENTS,
@@ -77,10 +78,10 @@ class RunComparison:
         Whether the p-value is the share of all patterns of signs, and no approximation.
 
     rank_low, rank_high : ndarray of shape (n_runs, n_measures) of int
-        The best and the worst place that a run may have. The best is 1 plus the number of
-        better runs that are separated from it. The worst is the number of runs less the
-        number of worse runs that are separated from it. With "holm" and "max-t" they hold
-        for all runs of a measure at once.
+        The best and the worst rank that the tests leave to a run. `rank_low` is 1 plus the
+        number of significantly better runs. `rank_high` is the number of runs minus the
+        number of significantly worse runs. With "holm" and "max-t" all ranges of a measure
+        hold at once, with probability 1 - alpha.
 
     means, means_low, means_high : ndarray of shape (n_runs, n_measures)
         Mean of the expected values, and the ends of its confidence interval.
@@ -116,8 +117,9 @@ class RunComparison:
         expected values all the same.
 
     tiers : dict of str to list of lists of str
-        By measure, sets of runs that are not `separated`: two runs share a tier if and only
-        if their adjusted p-value is above `alpha`, or NaN. Best runs first.
+        By measure, sets of runs that do not differ significantly (a compact letter
+        display): two runs share a tier if and only if their adjusted p-value is above
+        `alpha`, or NaN. Best runs first.
 
     greater_is_better : bool, default=True
         Whether the best run has the greatest mean, or the least.
@@ -160,14 +162,17 @@ class RunComparison:
         return np.argsort(sign * self.means, axis=0, kind="stable")
 
     @property
-    def separated(self) -> NDArray[np.bool_]:
-        """Whether the data separate the runs of a pair, (n_pairs, n_measures) of bool."""
+    def significant(self) -> NDArray[np.bool_]:
+        """Whether the runs of a pair differ significantly, (n_pairs, n_measures) of bool.
+
+        Their adjusted p-value is then at most `alpha`.
+        """
         return self.adjusted_p_value <= self.alpha
 
     @property
     def depends_on_ties(self) -> NDArray[np.bool_]:
-        """Whether runs are separated, but not in all orders of ties; like `separated`."""
-        return self.separated & ~(self.worst_case_p_value <= self.alpha)
+        """Whether a pair is `significant`, but not in all orders of ties; of its shape."""
+        return self.significant & ~(self.worst_case_p_value <= self.alpha)
 
     @property
     def ties_decide(self) -> NDArray[np.bool_]:
@@ -324,6 +329,7 @@ class RunComparison:
 @validated(groups=["array-like", None], **OPTIONS)
 def compare_runs(
     *evaluations: Any,
+    measures: Any = None,
     test: Literal["randomization", "bootstrap", "t", "wilcoxon"] = "randomization",
     adjust: Literal["auto", "max-t", "holm", "bh"] = "auto",
     alpha: float = 0.05,
@@ -333,16 +339,37 @@ def compare_runs(
     n_resamples: int = 10_000,
     random_state: Seed = 0,
 ) -> RunComparison:
-    """Compare runs: by how much, how surely, and whether ties decide it.
+    """Test which of several runs are better, and whether ties decide it.
 
-    Tests and intervals are of expected values, the means over all orders of tied documents,
-    so no order of ties moves them. What ties could do stands beside: in a query they decide
-    if some orders put the first run ahead, and others the second.
+    There are two forms, which return the same:
+
+    * ``compare_runs(evaluation, other_evaluation)`` takes what :func:`evaluate_run`
+      returns.
+    * ``compare_runs(qrels, {"bm25": run, "dense": other_run}, ["AP", "nDCG@10"])`` takes
+      judgments, runs by name and measures, and evaluates the runs first.
+
+    Tests and intervals compare expected values, the means over all orders of tied
+    documents, so they do not depend on the order of ties. The result also has the range of
+    differences over all orders of ties, and the share of queries in which ties decide which
+    run is better.
 
     Parameters
     ----------
-    *evaluations : RunEvaluation
-        Evaluations of two runs or more by the same judgments and measures.
+    *evaluations : RunEvaluation, or qrels, runs and measures
+        Evaluations of two runs or more with the same judgments and measures. Or, by
+        position,
+
+        1. the judgments, in any form that :func:`evaluate_run` takes;
+        2. a dict of the runs by name, each in any form that :func:`evaluate_run` takes. A
+           list will do if all its runs have a name, as :class:`Run` and runs of ranx have;
+        3. the measures, as :func:`evaluate_run` takes them, or none for its default.
+
+        For other options of :func:`evaluate_run`, such as `judged_only`, evaluate the runs
+        first.
+
+    measures : str, Measure, object of ir_measures, or sequence of them, default=None
+        Measures of judgments and runs, if they were not passed by position. None means AP,
+        nDCG@10 and RR@10. Evaluations have their own.
 
     test : {"randomization", "bootstrap", "t", "wilcoxon"}, default="randomization"
         The paired test; see :func:`~sklearn_talr.inference.paired_test`.
@@ -350,16 +377,18 @@ def compare_runs(
     adjust : {"auto", "max-t", "holm", "bh"}, default="auto"
         How p-values of a measure are adjusted for the number of pairs.
 
-        * "max-t" draws the queries of all runs together, moved to one mean, and looks how
-          often the largest statistic of a pair is as large: the mean difference over its
-          standard error plus 5 / sqrt(n_queries) times the median error of all pairs. The
-          probability of any false separation is about `alpha` or less, with few or skewed
-          queries as well. It takes the place of `test`, which finds the single p-values
-          alone. Fewer than six queries separate nothing at 0.05; intervals are infinite.
+        * "max-t" is a bootstrap max-T test. It resamples queries with centered values. The
+          p-value of a pair is the share of samples whose largest statistic of any pair is
+          at least as large as the pair's own. The statistic is the mean difference over its
+          standard error, to which 5 / sqrt(n_queries) times the median error of all pairs
+          is added. The probability of any false positive is about `alpha` or less, with few
+          or skewed queries as well. It replaces `test`, which then gives the unadjusted
+          p-values alone. With fewer than six queries no pair is significant at 0.05, and
+          intervals are infinite.
         * "holm" is Holm's method. It has the same aim, and needs p-values that are right
           where they are smallest: with few or skewed queries those of many pairs are not.
         * "bh" is Benjamini and Hochberg's method: on average at most the share `alpha` of
-          all separations is false.
+          the significant pairs is false.
         * "auto" is "max-t" with the default `test`, and "holm" if another is asked for.
 
         With two runs there is nothing to adjust.
@@ -367,20 +396,20 @@ def compare_runs(
     alpha : float, default=0.05
         Level of the tests. Each interval has the confidence level ``1 - alpha``. With
         "max-t" intervals of differences have it for all pairs at once: if an interval does
-        not hold 0, the tests separate the pair, too. Above 0 and below 1.
+        not hold 0, the pair is significant, too. Above 0 and below 1.
 
     greater_is_better : bool, default=True
         Set it to False where the least mean is the best, as of seconds and errors.
 
     groups : array-like of shape (n_queries,), default=None
-        Label of each query's group, in the order of ``evaluations[0].queries``, for queries
-        that are not independent, such as variants of one query. Each group is averaged, and
-        then is one row, so means, intervals and tests are of groups. None makes no groups.
+        Label of each query's group, in the order of ``evaluations[0].queries``, which is
+        that of the judgments. Use it if queries are not independent, such as variants of
+        one query. Each group is averaged and then counts as one row, so means, intervals
+        and tests are of groups. None makes no groups.
 
     stratify : array-like of shape (n_queries,), default=None
-        Label of each query's stratum, in the order of ``evaluations[0].queries``, for
-        intervals and the tests "bootstrap" and "t". None makes no strata. Queries of one
-        group must have one label.
+        Label of each query's stratum, in the same order, for intervals and the tests
+        "bootstrap" and "t". None makes no strata. Queries of one group must have one label.
 
     n_resamples : int, default=10_000
         Number of samples of queries, at least 100, for intervals, the test "bootstrap" and
@@ -397,18 +426,20 @@ def compare_runs(
     Raises
     ------
     ValueError
-        If there are fewer than two evaluations, they have not the same queries and
-        measures, a stratum has one query, or `groups` or `stratify` are no labels of the
-        queries, in their order if they are a Series with an index.
+        If there are fewer than two runs, the evaluations differ in their queries or
+        measures, a stratum has one query, or `groups` or `stratify` are not one label for
+        each query, in the order of the queries if they are a Series with an index; or if
+        :func:`evaluate_run` raises it for a run, whose name is a note of the error.
 
     TypeError
-        If an argument is no evaluation.
+        If the arguments are neither evaluations nor judgments with runs by name, such as
+        runs without names. The message has the line to write.
 
     Warns
     -----
     UserWarning
-        If two runs are separated by their expected values, but would not be in some order
-        of tied documents, or if `test` with `adjust` could separate none.
+        If a pair is significant by expected values, but would not be in some order of tied
+        documents, or if no pair could be significant with `test` and `adjust`.
 
     See Also
     --------
@@ -432,27 +463,31 @@ def compare_runs(
     The second run has the relevant document alone in the second place. The first ties it
     for the first three:
 
-    >>> from sklearn_talr.runs import Run, compare_runs, evaluate_run
+    >>> from sklearn_talr.runs import compare_runs, evaluate_run
     >>> qrels = {"q1": {"d1": 1}, "q2": {"d1": 1}, "q3": {"d1": 1}}
     >>> tied, first, second = {"d1": 1, "d2": 1, "d3": 1}, {"d1": 1}, {"d1": 1, "d2": 2}
     >>> runs = {
     ...     "ours": {"q1": tied, "q2": first, "q3": first},
     ...     "theirs": {"q1": second, "q2": first, "q3": second},
     ... }
-    >>> evaluations = [
-    ...     evaluate_run(qrels, Run(run, name), "RR") for name, run in runs.items()
-    ... ]
-    >>> comparison = compare_runs(*evaluations, test="t")
+    >>> comparison = compare_runs(qrels, runs, ["RR"], test="t")
     >>> comparison.difference.round(3), comparison.lowest.round(3), comparison.undecided
     (array([[0.204]]), array([[0.111]]), array([[0.33333333]]))
     >>> round(float(comparison.p_value[0, 0]), 2)
     0.31
     >>> comparison.tiers
     {'RR': [['ours', 'theirs']]}
+
+    The same with evaluations:
+
+    >>> evaluations = [
+    ...     evaluate_run(qrels, run, ["RR"], name=name) for name, run in runs.items()
+    ... ]
+    >>> compare_runs(*evaluations, test="t").tiers
+    {'RR': [['ours', 'theirs']]}
     """
-    _check_evaluations(evaluations)
+    evaluations, line_of_queries = ComparedEvaluations.from_arguments(evaluations, measures)
     queries = evaluations[0].queries if evaluations else []
-    line_of_queries = "evaluations[0].queries"
     refuse_unlike_rows(groups, "groups", queries, line_of_queries)
     refuse_unlike_rows(stratify, "stratify", queries, line_of_queries)
     if groups is not None:
@@ -473,27 +508,6 @@ def compare_runs(
         n_resamples=n_resamples,
         random_state=random_state,
     )
-
-
-def _check_evaluations(evaluations):
-    """Raise an error for what is no evaluation, or has other queries or measures."""
-    for evaluation in evaluations:
-        if not isinstance(evaluation, RunEvaluation):
-            advice = ""
-            if isinstance(evaluation, list | tuple | dict):
-                values = ".values()" if isinstance(evaluation, dict) else ""
-                advice = f". Write compare_runs(*evaluations{values})"
-            raise TypeError(
-                "compare_runs takes what evaluate_run returns, got "
-                f"{type(evaluation).__name__}{advice}."
-            )
-        first = evaluations[0]
-        has_queries_of_first = evaluation.queries == first.queries
-        if not has_queries_of_first or evaluation.measures != first.measures:
-            raise ValueError(
-                "compare_runs needs evaluations of the same queries and measures: evaluate "
-                "all runs by the same judgments, with missing_queries='zero'."
-            )
 
 
 @one_thread()
@@ -587,7 +601,7 @@ def _stacked(records):
 
 
 def _warn_if_undone_by_ties(comparison):
-    """Warn of the first separation that some order of ties would undo."""
+    """Warn of the first significant pair that is not significant in some order of ties."""
     undone = undone_by_ties(comparison)
     if not undone:
         return
@@ -596,6 +610,6 @@ def _warn_if_undone_by_ties(comparison):
     in_words = f", and {n_others} more such" if n_others else ""
     warn_caller(
         f"by {measure} {better!r} is better than {worse!r} on average over the orders of "
-        f"tied documents, but not separated from it in every order{in_words}: see "
+        f"tied documents, but not significantly better in every order{in_words}: see "
         "depends_on_ties.",
     )

@@ -416,6 +416,11 @@ def chosen_columns(names, form):
         value=one_of(value_names, names),
         rank=RANK if form is Run and RANK in names else None,
     )
+    if form is Qrels and RANK in names and chosen.value == "score":
+        raise TypeError(
+            "the columns 'rank' and 'score' are those of a run. Judgments come first, then "
+            "the run. If these are judgments, rename 'score' to 'relevance'."
+        )
     if chosen.query is None:
         _refuse_missing_column(QUERY, names)
     if chosen.document is None:
@@ -445,7 +450,8 @@ def _table_of(data, form):
     caller = form.__name__
     if isinstance(data, DocumentTable | form):
         return getattr(data, "table", data)
-    if isinstance(data, Qrels | Run):
+    # Classes of ranx have the same names.
+    if type(data).__name__ in {Qrels.__name__, Run.__name__} - {caller}:
         raise TypeError(
             f"{caller} takes no {type(data).__name__}. Judgments come first, then the run."
         )
@@ -605,6 +611,11 @@ def _table_of_records(data, form):
     is_dict = isinstance(first, dict)
     if not is_dict and not hasattr(first, "_fields"):
         raise TypeError(_message_of_no_record(first, form))
+    if form is Qrels and type(first).__name__.endswith("ScoredDoc"):
+        raise TypeError(
+            f"Qrels takes no {type(first).__name__}, which is a document of a run. "
+            "Judgments come first, then the run."
+        )
     chosen = chosen_columns(first if is_dict else first._fields, form)
     names = [name for name in chosen if name is not None]
     get = itemgetter(*names) if is_dict else attrgetter(*names)

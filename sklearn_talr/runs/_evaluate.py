@@ -18,14 +18,15 @@ from ..measures._ties import Cells
 from ._data import DocumentTable, Qrels, Run, places_among
 from ._files import read_qrels, read_run
 from ._result import RunEvaluation
+from ._swapped import refuse_swapped_types, warn_if_swapped
 from ._unmatched import (
     hint_of_alike,
     tell_of_unmatched_documents,
     tell_of_unmatched_queries,
 )
 
-# Relevance by people is 0 to 4; a run whose scores are all among these may be judgments.
-_N_GRADES_OF_JUDGES = 5
+DEFAULT_MEASURES = "AP", "nDCG@10", "RR@10"
+
 # Rounding alone gives equal values a variance up to this one.
 _ROUNDING_OF_VARIANCE = 1e-24
 
@@ -41,7 +42,7 @@ _ROUNDING_OF_VARIANCE = 1e-24
 def evaluate_run(
     qrels: Any,
     run: Any,
-    measures: Any = ("AP", "nDCG@10", "RR@10"),
+    measures: Any = DEFAULT_MEASURES,
     *,
     missing_queries: Literal["zero", "skip"] = "zero",
     judged_only: bool = False,
@@ -118,19 +119,21 @@ def evaluate_run(
     ------
     ValueError
         If a file is damaged, the data are no judgments or no run, no query is in both, a
-        measure is unknown or has no exact mean over orders of ties, or a relevance is
-        beyond what it takes.
+        measure is unknown or has no exact mean over orders of ties, or a measure does not
+        take a relevance. Also if `qrels` has floats and `run` has integers, in dicts or in
+        columns "score", so that they may be swapped: ``Qrels(qrels)`` and ``Run(run)``
+        declare that they are not.
 
     TypeError
-        If data have none of the forms.
+        If data have none of the forms, or `qrels` is a run by its type.
 
     Warns
     -----
     UserWarning
-        If judgments and run seem to be swapped, or every query finds first the document of
-        its own identifier, which nobody has judged. If no document of the run is judged,
-        or if far more documents or queries of the judgments would be in the run if their
-        identifiers were written alike, as "007" and 7 are not.
+        If the values of judgments and run look as if these were swapped, or every query
+        finds first the document of its own identifier, which is not judged. If no document
+        of the run is judged, or if far more documents or queries of the judgments would be
+        in the run if their identifiers were written alike, as "007" and 7 are not.
 
     See Also
     --------
@@ -155,14 +158,15 @@ def evaluate_run(
     >>> result = evaluate_run(qrels, run, ["AP", "nDCG@10"])
     >>> print(result)
     run: 2 queries
-              expected   worst    best  trec_eval  moved
-    AP          0.9583  0.9167  1.0000     1.0000    50%
-    nDCG@10     0.9799  0.9599  1.0000     1.0000    50%
+              expected   worst    best  trec_eval  affected
+    AP          0.9583  0.9167  1.0000     1.0000       50%
+    nDCG@10     0.9799  0.9599  1.0000     1.0000       50%
     >>> float(result.expected[0, 0])
     0.9166...
     """
     measures = list(dict.fromkeys(parse_measures(measures)[0]))
     _refuse_missing_cutoffs(measures)
+    refuse_swapped_types(qrels, run)
     qrels = (read_qrels if isinstance(qrels, str | PathLike) else Qrels)(qrels).table
     run = (read_run if isinstance(run, str | PathLike) else Run)(run)
     retrieved = run.table
@@ -172,7 +176,7 @@ def evaluate_run(
     if judged_only:
         retrieved = _judged_alone(retrieved, qrels)
     completed = _completed_measures(measures, qrels)
-    _warn_if_swapped(qrels, retrieved)
+    warn_if_swapped(qrels, retrieved)
     _warn_if_queries_find_themselves(qrels, retrieved)
     numbers = _evaluated_queries(qrels, retrieved, missing_queries)
     queries = [qrels.queries[number] for number in numbers]
@@ -249,21 +253,6 @@ def _refuse_real_grades(qrels, measures):
                 "int(gain >= 1). nDCG and DCG take real gains. Judgments come first, then "
                 "the run: are they swapped?"
             )
-
-
-def _warn_if_swapped(qrels, run):
-    """Warn if the judgments look like scores, and the scores like judgments."""
-    n_documents = np.diff(qrels.offsets).max(initial=0)
-    if qrels.values.dtype.kind != "f" and n_documents <= _N_GRADES_OF_JUDGES:
-        return
-    grades_of_queries = np.stack([qrels.numbers, qrels.values], axis=1)
-    all_differ = len(np.unique(grades_of_queries, axis=0)) == len(grades_of_queries)
-    if all_differ and np.isin(run.values, np.arange(_N_GRADES_OF_JUDGES)).all():
-        warn_caller(
-            "qrels has another relevance for every document of a query, and run has the "
-            f"scores {np.unique(run.values).tolist()} alone. Judgments come first, "
-            "then the run: are they swapped?",
-        )
 
 
 def _warn_if_queries_find_themselves(qrels, run):

@@ -58,7 +58,7 @@ class RunEvaluation:
     >>> result = evaluate_run({"q1": {"d3": 1}}, run, ["RR", "P@2"])
     >>> result.means["RR"]
     {'expected': 0.4166..., 'worst': 0.3333..., 'best': 0.5, 'trec_eval': 0.5}
-    >>> result.moved
+    >>> result.affected
     {'RR': 1.0, 'P@2': 1.0}
     >>> result.to_frame(per_query=True)
                    expected     worst  best  trec_eval
@@ -87,14 +87,15 @@ class RunEvaluation:
         return {name: dict(zip(_COLUMNS, row)) for name, row in zip(self.measures, rows)}
 
     @property
-    def moved(self) -> dict[str, float]:
-        """Share of the queries whose value ties could move, as a dict by measure.
+    def affected(self) -> dict[str, float]:
+        """Share of the queries whose value depends on the order of ties, by measure.
 
         The ties of trec_eval, which keeps 32 bits of a score, count as well.
         """
         highest = np.maximum(self.best, self.trec_eval)
-        moves = highest - np.minimum(self.worst, self.trec_eval) > ROUNDING
-        return dict(zip(self.measures, moves.mean(axis=0).tolist()))
+        lowest = np.minimum(self.worst, self.trec_eval)
+        is_affected = highest - lowest > ROUNDING
+        return dict(zip(self.measures, is_affected.mean(axis=0).tolist()))
 
     @validated(
         confidence_level=[Interval(Real, 0, 1, closed="neither")],
@@ -187,12 +188,15 @@ class RunEvaluation:
         -------
         values : dict
             ``values[measure][column]`` with the columns "expected", "worst", "best",
-            "trec_eval" and "moved", the share of queries that ties could move; or
-            ``values[query][measure][column]`` with the first four.
+            "trec_eval" and "affected", the share of queries whose value depends on the
+            order of ties; or ``values[query][measure][column]`` with the first four.
         """
         if not per_query:
-            moved = self.moved
-            return {name: row | {"moved": moved[name]} for name, row in self.means.items()}
+            affected = self.affected
+            return {
+                name: means | {"affected": affected[name]}
+                for name, means in self.means.items()
+            }
         table = np.stack([getattr(self, column) for column in _COLUMNS], axis=-1).tolist()
         return {query: self._by_measure(rows) for query, rows in zip(self.queries, table)}
 
@@ -226,7 +230,7 @@ class RunEvaluation:
         return pd.DataFrame(columns, index=pairs)
 
     def __str__(self) -> str:
-        rows = [["", *_COLUMNS, "moved"]]
+        rows = [["", *_COLUMNS, "affected"]]
         for measure, values in self.to_dict().items():
             rows.append([measure, *(shown(*cell) for cell in values.items())])
         return f"{self.name}: {number_of_queries(self.queries, self.rows)}\n{aligned(rows)}"

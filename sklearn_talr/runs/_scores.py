@@ -136,7 +136,7 @@ def compare_scores(
     -----
     UserWarning
         If rows or columns were left out, the table was turned, or `test` with `adjust`
-        could separate no pair.
+        could find no significant pair.
 
     See Also
     --------

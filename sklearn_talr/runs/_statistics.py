@@ -107,7 +107,7 @@ class MeasureStatistics:
     pairs : PairStatistics
 
     tiers : list of lists of int
-        Numbers of runs that are not separated from one another, best runs first.
+        Numbers of runs that do not differ significantly, best runs first.
     """
 
     runs: RunStatistics
@@ -116,7 +116,7 @@ class MeasureStatistics:
 
 
 def compare_by_measure(measure, values, pairs, settings):
-    """Compare runs by one measure, and warn if no pair could be separated.
+    """Compare runs by one measure, and warn if no pair could be significant.
 
     Parameters
     ----------
@@ -141,17 +141,17 @@ def compare_by_measure(measure, values, pairs, settings):
         family = _adjusted_by_max_t(values, pairs, differences, settings)
     else:
         family = _adjusted_one_by_one(values, pairs, differences, tested.p_value, settings)
-    _warn_if_none_can_be_separated(
+    _warn_if_none_can_be_significant(
         measure, settings, len(differences.mean), family.smallest_p_value
     )
     pair_statistics = _pair_statistics(differences, tested, family)
-    separated = _separated(values.n_runs, pairs, pair_statistics, settings.alpha)
+    is_significant = _significant(values.n_runs, pairs, pair_statistics, settings.alpha)
     means = values.expected.mean(axis=0)
     merit = means if settings.greater_is_better else -means
     return MeasureStatistics(
-        runs=_run_statistics(values, merit, separated, settings),
+        runs=_run_statistics(values, merit, is_significant, settings),
         pairs=pair_statistics,
-        tiers=tiers(merit, separated),
+        tiers=tiers(merit, is_significant),
     )
 
 
@@ -200,7 +200,7 @@ class _Differences:
     lowest, highest : ndarray of shape (n_queries, n_pairs)
         The least and the greatest difference over orders of tied documents.
 
-    adverse : ndarray of shape (n_queries, n_pairs)
+    worst_case : ndarray of shape (n_queries, n_pairs)
         The difference with the order of ties that speaks most against the better run.
 
     mean : ndarray of shape (n_pairs,)
@@ -216,7 +216,7 @@ class _Differences:
     expected: np.ndarray
     lowest: np.ndarray
     highest: np.ndarray
-    adverse: np.ndarray
+    worst_case: np.ndarray
     mean: np.ndarray
     scale: np.ndarray
     has_ties: bool
@@ -229,23 +229,23 @@ class _Differences:
         scale = np.maximum(largest[first], largest[second])
         mean = expected.mean(axis=0)
         mean[np.abs(mean) <= ROUNDING * scale] = 0.0
-        lowest = highest = adverse = expected
+        lowest = highest = worst_case = expected
         if values.has_ties:
             lowest = values.worst[:, first] - values.best[:, second]
             highest = values.best[:, first] - values.worst[:, second]
-            adverse = np.where(mean > 0, lowest, highest)
-        return cls(expected, lowest, highest, adverse, mean, scale, values.has_ties)
+            worst_case = np.where(mean > 0, lowest, highest)
+        return cls(expected, lowest, highest, worst_case, mean, scale, values.has_ties)
 
     @property
     def families(self):
-        """Differences that are tested: expected ones, and with ties adverse ones."""
-        return [self.expected, self.adverse] if self.has_ties else [self.expected]
+        """Differences that are tested: expected ones, and with ties worst cases."""
+        return [self.expected, self.worst_case] if self.has_ties else [self.expected]
 
     @property
     def is_turned(self):
-        """Whether the better run is no longer better with adverse ties, (n_pairs,)."""
-        adverse_lead = self.adverse.mean(axis=0) * np.sign(self.mean)
-        return adverse_lead <= ROUNDING * self.scale
+        """Whether the better run is no longer better in the worst case, (n_pairs,)."""
+        lead = self.worst_case.mean(axis=0) * np.sign(self.mean)
+        return lead <= ROUNDING * self.scale
 
     @property
     def is_equal(self):
@@ -260,7 +260,7 @@ class _AdjustedFamily:
     Parameters
     ----------
     p_value, worst_case_p_value : ndarray of shape (n_pairs,)
-        Of expected differences, and of those with adverse ties.
+        By expected differences, and by differences in the worst case.
 
     low, high : ndarray of shape (n_pairs,)
         Interval of the mean difference.
@@ -307,8 +307,8 @@ def _adjusted_one_by_one(values, pairs, differences, p_value, settings):
     )
     worst_case_p_value = p_value.copy()
     if differences.has_ties:
-        adverse = p_values(test, differences.adverse, differences.scale, resampling)
-        worst_case_p_value = adverse.p_value
+        worst_case = p_values(test, differences.worst_case, differences.scale, resampling)
+        worst_case_p_value = worst_case.p_value
     # A run that falls behind has 1 before the adjustment: else it would help the others.
     worst_case_p_value[differences.is_turned] = 1.0
     worst_case_p_value[np.isnan(p_value)] = np.nan
@@ -325,20 +325,20 @@ def _adjusted_one_by_one(values, pairs, differences, p_value, settings):
     )
 
 
-def _warn_if_none_can_be_separated(measure, settings, n_pairs, smallest):
+def _warn_if_none_can_be_significant(measure, settings, n_pairs, smallest):
     """Warn if even the least p-value, after its adjustment, would be above alpha."""
     factor = n_pairs if settings.adjust == "holm" else 1
     if smallest * factor <= settings.alpha:
         return
     rows = settings.rows
-    advice = f"take more {rows}, or test='t', which has no least p-value"
+    advice = f"Take more {rows}, or test='t', which has no least p-value"
     if smallest == 1 / (settings.resampling.n_resamples + 1):
-        advice = f"take n_resamples={ceil(factor / settings.alpha)} or more"
+        advice = f"Take n_resamples={ceil(factor / settings.alpha)} or more"
     times = f", which Holm's method multiplies by {n_pairs} pairs" if factor > 1 else ""
     warn_caller(
-        f"by {measure} no pair can be separated at alpha={settings.alpha:g}: the least "
-        f"p-value that these {rows} and settings can give is {smallest:.2g}{times}. To "
-        f"separate any, {advice}.",
+        f"by {measure} no pair can be significant at alpha={settings.alpha:g}: the least "
+        f"p-value that these {rows} and settings can give is {smallest:.2g}{times}. "
+        f"{advice}.",
     )
 
 
@@ -346,9 +346,9 @@ def _pair_statistics(differences, tested, family):
     """Statistics of all pairs of a measure."""
     is_untested = np.isnan(tested.p_value)
     is_equal = differences.is_equal
-    # A run that falls behind with adverse ties is not separated, whatever was adjusted.
-    adverse = np.where(differences.is_turned, 1.0, family.worst_case_p_value)
-    adverse = np.where(is_untested, np.nan, adverse)
+    # A run that falls behind in the worst case is not significantly better.
+    worst_case = np.where(differences.is_turned, 1.0, family.worst_case_p_value)
+    worst_case = np.where(is_untested, np.nan, worst_case)
     adjusted = np.where(is_untested, np.nan, family.p_value)
     is_undecided = (differences.lowest < -ROUNDING) & (differences.highest > ROUNDING)
     return PairStatistics(
@@ -359,10 +359,10 @@ def _pair_statistics(differences, tested, family):
         highest=differences.highest.mean(axis=0),
         undecided=is_undecided.mean(axis=0),
         effect_size=_effect_size(differences),
-        # Runs that are equal in all queries are in no family; nothing separates them.
+        # Runs that are equal in all queries are not tested, so they are in no family.
         p_value=np.where(is_equal, 1.0, tested.p_value),
         adjusted_p_value=np.where(is_equal, 1.0, adjusted),
-        worst_case_p_value=np.where(is_equal, 1.0, adverse),
+        worst_case_p_value=np.where(is_equal, 1.0, worst_case),
         n_resamples=tested.n_patterns,
         is_exact=tested.is_exact,
     )
@@ -381,17 +381,18 @@ def _effect_size(differences):
     return effect_size
 
 
-def _separated(n_runs, pairs, pair_statistics, alpha):
-    """Whether each run is separated from each other, (n_runs, n_runs) of bool."""
+def _significant(n_runs, pairs, pair_statistics, alpha):
+    """Whether each run differs significantly from each other, (n_runs, n_runs) of bool."""
     first, second = pairs
-    separated = np.zeros((n_runs, n_runs), dtype=bool)
-    separated[first, second] = pair_statistics.adjusted_p_value <= alpha
-    return separated | separated.T
+    is_significant = np.zeros((n_runs, n_runs), dtype=bool)
+    is_significant[first, second] = pair_statistics.adjusted_p_value <= alpha
+    return is_significant | is_significant.T
 
 
-def _run_statistics(values, merit, separated, settings):
+def _run_statistics(values, merit, is_significant, settings):
     """Statistics of all runs of a measure; `merit` is the greater, the better a run is."""
-    is_better = separated & (merit[:, None] > merit)  # the first run than the second
+    # Whether the first run is significantly better than the second
+    is_better = is_significant & (merit[:, None] > merit)
     means_low, means_high = expanded_interval(
         values.expected, settings.resampling, 1 - settings.alpha
     )

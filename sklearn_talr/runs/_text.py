@@ -11,11 +11,11 @@ NAMES_OF_ADJUSTMENTS = {"holm": "Holm", "bh": "Benjamini-Hochberg", "max-t": "ma
 _LEAST_P_VALUE = 1e-4  # Four decimals show no smaller one.
 # More systems have so many letters of tiers that their ranks say more.
 MAX_SYSTEMS_IN_TIERS = 15
-_N_UNDONE_SHOWN = 5  # separations that depend on ties
+_N_UNDONE_SHOWN = 5  # significant differences that depend on ties
 _N_PAIRS_SHOWN = 15  # pairs of a measure, in text
 _WIDTH_OF_SENTENCES = 92
-_READING_OF_LETTERS = "Systems that share a letter are not separated."
-_READING_OF_RANKS = "Ranks are those that a system may have by what is separated."
+_READING_OF_LETTERS = "Systems that share a letter are not significantly different."
+_READING_OF_RANKS = "Ranks count the significantly better and worse systems."
 # Columns of records, by the attributes of a comparison that they show
 _COLUMNS_OF_RUNS = {
     "mean": "means",
@@ -37,7 +37,7 @@ _COLUMNS_OF_PAIRS = [
     "p_value",
     "adjusted_p_value",
     "worst_case_p_value",
-    "separated",
+    "significant",
     "depends_on_ties",
     "ties_decide",
 ]
@@ -59,7 +59,7 @@ def shown(column, value):
     """A name, a share or a value of a measure, as a table shows it."""
     if isinstance(value, str):
         return printable(value)
-    return f"{value:.0%}" if column == "moved" else f"{value:.4f}"
+    return f"{value:.0%}" if column == "affected" else f"{value:.4f}"
 
 
 def p_value_text(p_value):
@@ -277,11 +277,11 @@ def _table_of_pairs(comparison, pairs):
 
 
 def _lines_of_undone(comparison):
-    """Which separations some order of ties would undo."""
+    """Significant differences that are not significant in some order of ties."""
     undone = undone_by_ties(comparison)
     if not undone:
         return []
-    lines = ["Separated, but not in every order of tied documents:"]
+    lines = ["Significantly better, but not in every order of tied documents:"]
     for better, worse, measure in undone[:_N_UNDONE_SHOWN]:
         lines.append(f"* {printable(better)} over {printable(worse)} by {measure}")
     if len(undone) > _N_UNDONE_SHOWN:
@@ -296,7 +296,7 @@ def _table(rows, columns):
 
 
 def undone_by_ties(comparison):
-    """The better run, the worse and the measure of separations that depend on ties."""
+    """Better run, worse run and measure of each difference that depends on ties."""
     undone = []
     for pair, measure in np.argwhere(comparison.depends_on_ties).tolist():
         better, worse = (comparison.names[run] for run in comparison.pairs[pair])

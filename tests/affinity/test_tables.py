@@ -123,7 +123,7 @@ class TestNames:
         index.save(tmp_path / "index")
         for fitted in (index, HashedNeighbors.load(tmp_path / "index")):
             self.refused(lambda y, fitted=fitted: fitted.score(X, y))
-            self.refused(lambda y, fitted=fitted: fitted.partial_fit(X, y))
+            self.refused(lambda y, fitted=fitted: fitted.add(X, y))
         assert index.n_items_ == 3 * len(X)
 
     def test_of_a_table_of_counts(self):
@@ -159,7 +159,7 @@ MASKED = {
         lambda: ITQHasher(8).fit(ODD),
         lambda: small().fit(ODD, LABELS),
         lambda: INDEX.hasher_.transform(ODD),
-        lambda: INDEX.partial_fit(ODD),
+        lambda: INDEX.add(ODD),
         lambda: INDEX.kneighbors(ODD),
         lambda: HammingNeighbors().fit(masked(CODES)),
         lambda: WeightedHammingNeighbors().fit(CODES).kneighbors(ODD),
@@ -174,7 +174,7 @@ MASKED = {
     "query_weights": [lambda: weighted_scores(ODD, CODES)],
     "numbers": [lambda: PackedCodes.from_integers(masked(np.arange(3)), 8)],
     "groups": [lambda: maxsim_scores(X, CODES, groups=masked(np.arange(60)))],
-    "among": [lambda: INDEX.kneighbors(X, among=masked(np.ones(60, dtype=bool)))],
+    "include": [lambda: INDEX.kneighbors(X, include=masked(np.ones(60, dtype=bool)))],
     "ids": [lambda: HammingNeighbors().fit(CODES, ids=masked(np.arange(60)))],
     "affinity": [lambda: PrecomputedAffinity(masked(SQUARE))],
     "y": [

@@ -77,7 +77,7 @@ def test_neither_the_order_of_tokens_nor_of_documents_matters(seed):
 def test_margins_cover_what_is_lost_in_float32(scale, terms):
     """Numbers near the ends of float32 included."""
     codes, weights, *_ = draw(60, 9, 24, n_terms=2)
-    codes = PackedCodes(codes.data, 24, terms=codes.terms * np.float32(terms))
+    codes = PackedCodes(codes.data, 24, terms=codes.terms.values * np.float32(terms))
     tokens = TokenSets.of(codes, np.repeat(np.arange(20), 3))
     numbers = np.repeat([0, 1, 2], 3)
     (tables,) = token_blocks(weights * np.float32(scale), numbers, tokens)

@@ -42,11 +42,11 @@ def test_rows_of_packed_codes_keep_their_terms():
     bits, weights = draw(6, 9)
     packed = PackedCodes(pack_codes(bits).data, 9, terms=np.arange(12).reshape(6, 2))
     rows = np.array([4, 1])
-    assert_array_equal(packed[rows].terms, [[8, 9], [2, 3]])
-    assert_array_equal(packed[2].terms, [[4, 5]])
+    assert_array_equal(packed[rows].terms.values, [[8, 9], [2, 3]])
+    assert_array_equal(packed[2].terms.values, [[4, 5]])
     part, whole = weighted_scores(weights, packed[rows]), weighted_scores(weights, packed)
     assert_allclose(part, whole[:, rows], rtol=1e-6)
-    assert_array_equal(pack_codes(packed, bitorder="big").terms, packed.terms)
+    assert_array_equal(pack_codes(packed, bitorder="big").terms.values, packed.terms.values)
 
 
 @pytest.mark.parametrize("queries", [[[0, 1, 1]], [[1.0, 0.0, 1.0]], [[True, False, True]]])
@@ -65,3 +65,16 @@ def test_blocks_of_codes_and_threads_change_no_score():
     for n_jobs in (None, 2):
         found = weighted_scores(weights, packed, n_jobs=n_jobs)
         assert_allclose(found, expected, atol=1e-4)
+
+
+def test_terms_of_other_codes_are_kept_as_they_are():
+    bits = np.eye(4, dtype=np.uint8)
+    packed = PackedCodes(pack_codes(bits).data, 4, terms=np.arange(8).reshape(4, 2))
+    rows = [2, 0]
+    chosen = PackedCodes(packed.data[rows], 4, terms=packed.terms.rows(rows))
+    assert_array_equal(chosen.terms.values, packed[rows].terms.values)
+    no_terms = PackedCodes(packed.data, 4, terms=pack_codes(bits).terms)
+    assert no_terms.terms.n_terms == 0
+    assert no_terms.terms.values is None
+    with pytest.raises(ValueError, match=r"terms of 4\. Pass .* terms\.rows\(rows\)"):
+        PackedCodes(packed.data[:3], 4, terms=packed.terms)

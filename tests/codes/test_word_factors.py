@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_talr.codes import PackedCodes, concatenate_codes, weighted_scores
 from sklearn_talr.codes._factors import CodeFactors, ScoreRule, WordFactors, decode_words
+from sklearn_talr.codes._packed import wrap_bytes
 
 
 def rule_of(seed, n_words, n_features=5):
@@ -39,18 +40,18 @@ def test_a_factor_is_kept_in_a_byte(of_words):
     factors = rule_of(0, 2)[0] if of_words else CodeFactors(np.eye(16), np.ones(16), 1.0)
     data = draw(1, 2, 500)
     rule = ScoreRule.of_codes(factors, data)
-    codes = PackedCodes._of(data, 16, "little", rule.terms(data))
+    codes = wrap_bytes(data, 16, terms=rule.terms(data))
     exact = factors.of(data)
     step = np.log(rule.table[-1] / rule.table[1]) / 254
-    assert_allclose(np.log(codes.terms[:, 0]), np.log(exact), atol=0.51 * step)
+    assert_allclose(np.log(codes.terms.values[:, 0]), np.log(exact), atol=0.51 * step)
     assert codes.nbytes == 500 * 3
     assert rule.terms(data[:0]).factors.shape == (0,)
     weights = np.random.default_rng(2).normal(size=(3, 16)).astype(np.float32)
-    plain = PackedCodes(data, 16, terms=codes.terms)
+    plain = PackedCodes(data, 16, terms=codes.terms.values)
     assert_array_equal(weighted_scores(weights, codes), weighted_scores(weights, plain))
     joined = concatenate_codes([codes, codes[:7]])
     assert joined.nbytes == 507 * 3
-    assert_array_equal(joined.terms[500:], codes.terms[:7])
+    assert_array_equal(joined.terms.values[500:], codes.terms.values[:7])
     assert concatenate_codes([codes, plain]).nbytes == 1_000 * 6
 
 
@@ -66,7 +67,7 @@ def test_a_byte_that_comes_with_a_code_multiplies_and_is_added():
     factors = CodeFactors(np.eye(8), np.zeros(8), 1.0)
     rule = ScoreRule.of_codes(factors, data)._replace(length_table=table)
     lengths = np.arange(50, dtype=np.uint8)
-    codes = PackedCodes._of(data, 8, "little", rule.terms(data, lengths))
+    codes = wrap_bytes(data, 8, terms=rule.terms(data, lengths))
     sums = weighted_scores(weights, PackedCodes(data, 8))
     expected = sums * rule.table[rule.terms(data).factors] * table[:50, 0] + table[:50, 1]
     assert_allclose(weighted_scores(weights, codes), expected, rtol=1e-5)

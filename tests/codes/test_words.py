@@ -36,9 +36,9 @@ def test_scores_are_sums_of_weights(n_bits, size, n_terms, seed):
 @pytest.mark.parametrize(
     ("n_bits", "n_weights", "message"),
     [
-        (8, 11, "has 11 columns. Codes of 8 bits .* 8 weights, or by 256 for words"),
-        (3, 2, "has 2 columns. Codes of 3 bits are asked by 3 weights. Both must come"),
-        (9, 288, "has 288 columns. Codes of 9 bits are asked by 9 weights. Both must come"),
+        (8, 11, "has 11 columns. Codes of 8 bits .* 8 weights, or 256 weights for words"),
+        (3, 2, "has 2 columns. Codes of 3 bits need 3 weights. Both must come"),
+        (9, 288, "has 288 columns. Codes of 9 bits need 9 weights. Both must come"),
     ],
 )
 def test_other_numbers_of_weights_are_refused(n_bits, n_weights, message):

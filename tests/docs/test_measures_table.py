@@ -14,10 +14,11 @@ from sklearn_talr.metrics import make_ranking_scorer, make_retrieval_scorer
 TABLE = Path(__file__).parents[2] / "docs" / "user_guide" / "tables" / "measures.csv"
 with TABLE.open(newline="", encoding="utf-8") as file:
     ROWS = {row["measure"].strip("`"): row for row in csv.DictReader(file)}
+DEFINITIONS = {name: row["definition and function"] for name, row in ROWS.items()}
 FUNCTIONS = {
-    name: re.search(r"\.(\w+)`", row["function"])[1]
-    for name, row in ROWS.items()
-    if row["function"]
+    name: function
+    for name, text in DEFINITIONS.items()
+    for function in re.findall(r"metrics\.(\w+)`", text)
 }
 K = 2
 # Two queries whose grades repeat, and whose scores are tied in one of them.
@@ -52,13 +53,15 @@ def test_every_function_is_in_the_table():
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_function_computes_the_measure(name):
     of_function = getattr(metrics, FUNCTIONS[name])(Y_TRUE, Y_SCORE, k=K)
-    assert of_function == pytest.approx((getattr(measures, name) @ K).score(Y_TRUE, Y_SCORE))
+    assert of_function == pytest.approx(
+        (getattr(measures, name) @ K).score(Y_TRUE, Y_SCORE)
+    )
 
 
 @pytest.mark.parametrize("name", ROWS)
 @pytest.mark.parametrize("make_scorer", [make_retrieval_scorer, make_ranking_scorer])
 def test_scorers_take_the_name_unless_it_is_of_runs_only(name, make_scorer):
-    if "(runs only)" not in ROWS[name]["definition"]:
+    if "(runs only)" not in DEFINITIONS[name]:
         assert name in repr(make_scorer(name))
         return
     with pytest.raises(ValueError, match="run"):
@@ -73,7 +76,8 @@ def test_names_of_trec_eval_are_those_of_equal_values():
     run = {"q": {"d1": 4.0, "d2": 3.0, "d3": 2.0, "d4": 1.0}}
     pairs = {}
     for name, row in ROWS.items():
-        for elsewhere in re.findall("``(.*?)``", row["trec_eval"]):
+        names = re.search("^trec_eval: (.*)$", row["elsewhere"], re.MULTILINE)
+        for elsewhere in re.findall("``(.*?)``", names[1] if names else ""):
             has_cutoff = elsewhere.endswith("_k")
             key = f"{elsewhere.removesuffix('_k')}_{K}" if has_cutoff else elsewhere
             pairs[key] = f"{name}@{K}" if has_cutoff else name

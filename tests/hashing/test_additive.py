@@ -166,7 +166,7 @@ def test_no_result_depends_on_the_number_of_threads(metric, X, monkeypatch):
             codes, packed = hasher.transform(X), hasher.encode(X)
             fits.append(
                 [hasher.coefs_[0], codes, hasher.query_weights(X), packed.data]
-                + ([] if packed.terms is None else [packed.terms])
+                + ([packed.terms.values] if packed.terms.n_terms else [])
                 + [hasher.score(X)]
             )
     for fit in fits[1:]:

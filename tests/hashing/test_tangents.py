@@ -60,10 +60,10 @@ def test_scores_are_those_of_the_definition(method, X, queries):
     hasher = fitted(X, method)
     axis = hasher.mean_ / np.linalg.norm(hasher.mean_)
     codes = hasher.encode(X[:200])
-    assert codes.terms.shape == (200, 2)
+    assert codes.terms.values.shape == (200, 2)
     assert codes.nbytes == 200 * 5  # four of the code, one of its factor
-    assert_array_equal(codes.terms[:, 1], 0)
-    factors = codes.terms[:, 0].astype(np.float64)
+    assert_array_equal(codes.terms.values[:, 1], 0)
+    factors = codes.terms.values[:, 0].astype(np.float64)
     sums = sums_of(hasher, codes)
     unit = queries / np.linalg.norm(queries, axis=1, keepdims=True)
     found = weighted_scores(hasher.query_weights(unit), codes)
@@ -173,15 +173,17 @@ def test_files_pickles_sparse_rows_and_scale_change_no_score(method, X, queries,
             assert_array_equal(one, two)
     single = hasher.encode(X[7:8])
     assert_array_equal(single.data, codes.data[7:8])
-    assert_array_equal(single.terms, codes.terms[7:8])
+    assert_array_equal(single.terms.values, codes.terms.values[7:8])
     sparse = hasher.encode(sp.csr_array(X[:50]))
     assert_array_equal(sparse.data, codes.data)
-    assert_array_equal(sparse.terms, codes.terms)
+    assert_array_equal(sparse.terms.values, codes.terms.values)
     assert_allclose(hasher.query_weights(sp.csr_array(queries)), weights, rtol=1e-5)
     for scale in (1e-23, 1e19):
         scaled_weights = hasher.query_weights(queries * scale)
         assert_allclose(scaled_weights, weights * scale, rtol=1e-4, atol=1e-5 * scale)
-        assert_array_equal(hasher.encode(X[:50] * np.float32(scale)).terms, codes.terms)
+        assert_array_equal(
+            hasher.encode(X[:50] * np.float32(scale)).terms.values, codes.terms.values
+        )
 
 
 @each_method
@@ -193,10 +195,10 @@ def test_items_and_queries_away_from_the_mean_are_scored_right(method, X):
     others = tangents + np.outer(0.3 * heights, axis)
     others /= np.linalg.norm(others, axis=1, keepdims=True)
     codes = hasher.encode(others)
-    found_heights = codes.terms[:, 0] * (sums_of(hasher, codes) @ axis)
+    found_heights = codes.terms.values[:, 0] * (sums_of(hasher, codes) @ axis)
     assert_allclose(found_heights, others @ axis, rtol=0.05)
     scores = weighted_scores(hasher.query_weights(-others), codes)
-    decoded = codes.terms[:, :1] * sums_of(hasher, codes)
+    decoded = codes.terms.values[:, :1] * sums_of(hasher, codes)
     assert_allclose(scores, -others @ decoded.T, atol=1e-4)
 
 

@@ -171,8 +171,8 @@ def test_many_rows_are_compared_in_bounded_memory():
 
 @pytest.mark.parametrize("step", [1e-9, 0.5, 2])
 @pytest.mark.parametrize("seed", range(3))
-def test_what_an_interval_separates_the_test_does(seed, step):
-    """Steps separate some pairs more: those of which the interval reaches 0."""
+def test_a_pair_whose_interval_leaves_out_0_is_significant(seed, step):
+    """Steps find some pairs more, whose intervals reach 0."""
     values = np.random.default_rng(seed).normal(np.arange(8) / 2, size=(40, 8))
     (p_value,), reach, (differences,) = by_max_t(np.round(values / step) * step)
     leaves_out_0 = np.abs(differences.mean(axis=0)) > reach
@@ -182,7 +182,7 @@ def test_what_an_interval_separates_the_test_does(seed, step):
     assert leaves_out_0[first] == (p_value[first] <= 0.05)
 
 
-def test_few_tasks_separate_models_that_lead_in_each():
+def test_few_tasks_are_enough_for_models_that_lead_in_each():
     quality = np.array([0.55, 0.57, 0.62, 0.63, 0.63, 0.42, 0.40, 0.1])
     first, second = np.transpose(list(combinations(range(8), 2)))
     is_large = np.abs(quality[first] - quality[second]) > 0.125
@@ -216,8 +216,8 @@ def test_no_p_value_is_below_that_of_equal_signs(n):
     assert (by_max_t(without_spread)[0] == least).all()
 
 
-def separated(values, random_state):
-    """What max-t and t with Holm's method separate, of all pairs."""
+def significant_pairs(values, random_state):
+    """Pairs that max-t, and t with Holm's method, find significant."""
     seed = random_state.randint(2**31)
     (p_value,), _, (differences,) = by_max_t(values, 999, seed=seed)
     resampling = Resampling(make_strata(None, len(values)), 999, seed)
@@ -227,13 +227,13 @@ def separated(values, random_state):
 
 
 def share_of_draws(scores, n_systems, n_rows, n_draws=800):
-    """How often any of equal means is separated; the standard error of .05 is .008."""
+    """How often any of equal means is found significant, with a standard error of 0.008."""
     rng, random_state = np.random.default_rng(0), np.random.RandomState(0)
     n_false = np.zeros(2)
     for _ in range(n_draws):
         systems = scores[:, rng.choice(scores.shape[1], n_systems, replace=False)]
         values = (systems - systems.mean(axis=0))[rng.integers(len(scores), size=n_rows)]
-        n_false += [found.any() for found in separated(values, random_state)]
+        n_false += [found.any() for found in significant_pairs(values, random_state)]
     return n_false / n_draws
 
 
@@ -264,25 +264,25 @@ def test_max_t_holds_its_level_with_skewed_systems(n_rows):
 @pytest.mark.parametrize(("n_systems", "n_rows"), [(5, 9), (20, 9), (20, 25), (60, 50)])
 def test_max_t_finds_more_than_t_with_holms_method(trec_8, n_systems, n_rows):
     rng, random_state = np.random.default_rng(0), np.random.RandomState(0)
-    n_separated = np.zeros(2)
+    n_significant = np.zeros(2)
     for _ in range(60):
         systems = trec_8[:, rng.choice(129, n_systems, replace=False)]
         values = systems[rng.integers(50, size=n_rows)]
-        n_separated += [found.sum() for found in separated(values, random_state)]
-    assert n_separated[0] > 1.02 * n_separated[1]
+        n_significant += [found.sum() for found in significant_pairs(values, random_state)]
+    assert n_significant[0] > 1.02 * n_significant[1]
 
 
 @settings(deadline=None)
 @given(st.integers(1, 9), st.integers(0, 2**32 - 1), st.floats(0, 1))
-def test_two_systems_share_a_tier_just_if_they_are_not_separated(n, seed, share):
+def test_two_systems_share_a_tier_just_if_they_do_not_differ(n, seed, share):
     rng = np.random.default_rng(seed)
     mean = rng.integers(0, 4, n) / 4
-    separated = np.triu(rng.random((n, n)) < share, 1)
-    separated |= separated.T
-    found = tiers(mean, separated)
+    differ = np.triu(rng.random((n, n)) < share, 1)
+    differ |= differ.T
+    found = tiers(mean, differ)
     for first, second in combinations(range(n), 2):
         together = any(first in tier and second in tier for tier in found)
-        assert together != separated[first, second]
+        assert together != differ[first, second]
     assert set().union(*found) == set(range(n))
     for tier in found:
         assert [mean[system] for system in tier] == sorted(mean[tier], reverse=True)

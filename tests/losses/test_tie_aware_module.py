@@ -123,7 +123,7 @@ def test_half_precision_counts_in_float32():
 
 def test_bad_parameters_are_refused():
     for parameters, message in [
-        ({"measure": "nDCG@10"}, "it knows no cutoff"),
+        ({"measure": "nDCG@10"}, "without a cutoff"),
         ({"bit_dropout": 1.0}, "bit_dropout"),
         ({"tanh_scale": 0.0}, "tanh_scale"),
         ({"n_bins": 0}, "n_bins"),

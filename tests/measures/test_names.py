@@ -4,7 +4,9 @@ import re
 
 import pytest
 
+from sklearn_talr import measures, metrics
 from sklearn_talr.measures import parse_measure, parse_measures
+from sklearn_talr.measures._base import ALIASES
 
 
 @pytest.mark.parametrize(
@@ -24,6 +26,11 @@ from sklearn_talr.measures import parse_measure, parse_measures
         ("Recall@5", "R@5"),
         ("F1@3", "F1@3"),
         ("MRR", "RR"),
+        ("average_precision@5", "AP@5"),
+        ("reciprocal_rank", "RR"),
+        ("hit_rate@10", "Success@10"),
+        ("HR@10", "Success@10"),
+        ("Hit_Rate(rel=2)@3", "Success(rel=2)@3"),
         ("ndcg@10", "nDCG@10"),
         ("recall@5", "R@5"),
         ("ef @ 0.5%", "EF@0.5%"),
@@ -40,6 +47,21 @@ def test_names_and_their_standard_form(written, meant):
     assert str(measure) == repr(measure) == meant
     assert parse_measure(meant) == measure
     assert parse_measure(measure) is measure
+
+
+def test_functions_and_measures_share_their_names():
+    y_true, y_score = [[2, 0, 1, 0, 1]], [[0.5, 0.5, 0.1, 0.9, 0.2]]
+    functions = [name for name in metrics.__all__ if name.startswith("tie_aware")]
+    assert len(functions) == 8
+    for function in functions:
+        name = function.removeprefix("tie_aware_").removesuffix("_score")
+        measure = parse_measure(f"{name}@3")
+        value = getattr(metrics, function)(y_true, y_score, k=3)
+        assert measure.score(y_true, y_score) == value
+        listed = f"{measure.name:8} .* `{function}`"
+        assert re.search(rf"^{listed}$", measures.__doc__, re.MULTILINE)
+    for alias, name in ALIASES.items():
+        assert re.search(rf"^{name} .*\b{alias}\b.* `tie_", measures.__doc__, re.MULTILINE)
 
 
 def test_objects_of_ir_measures():
@@ -78,6 +100,10 @@ def test_one_name_or_several():
         ("f1-3", "Is F1@3 meant?"),
         ("recip_rank", "Is RR meant?"),
         ("hit@1", "Is Success@1 meant?"),
+        ("hit rate@10", "Is Success@10 meant?"),
+        ("hit rate at 10", "Is Success@10 meant?"),
+        ("mean average precision", "Is AP meant?"),
+        ("Reciprocal Rank", "Is RR meant?"),
         ("infAP", "infAP is refused: its exact mean"),
         ("IPrec@0.1", "IPrec is refused: its exact mean"),
         ("INST(max_rel=3)", "INST is refused"),

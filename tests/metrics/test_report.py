@@ -36,6 +36,7 @@ NAMES = ["precision", "recall", "f1", "average_precision"]
 NAMES += ["reciprocal_rank", "hit_rate", "dcg", "ndcg"]
 ROWS = ["P", "R", "F1", "AP", "RR", "Success", 'DCG(dcg="exp-log2")']
 ROWS += ['nDCG(dcg="exp-log2")']
+DEFAULT_ROWS = ["AP", 'nDCG(dcg="exp-log2")', "P@10", "RR"]
 LOOKUP = ["radius_precision", "radius_recall", "radius_aware_map"]
 LOOKUP += ["empty_lookup_fraction", "lookup_cost"]
 COLUMNS = ["worst", "expected", "best"]
@@ -69,6 +70,18 @@ def test_rows_are_the_means_of_the_ranges(cutoffs):
         means = np.nanmean(range_of(histogram, name, cutoffs), axis=1)
         rows = [row + suffix for suffix in suffixes]
         assert_allclose(report.loc[rows].to_numpy(), means.T, rtol=1e-13)
+
+
+def test_all_measures_of_the_default_depend_on_the_ranking():
+    queries, database, *targets = random_sets(1)
+    report = retrieval_report(queries, database, *targets)
+    assert list(report.index) == DEFAULT_ROWS
+    opposite = retrieval_report(1 - queries, database, *targets)
+    assert (report["expected"] != opposite["expected"]).all()
+    without_cutoff = ["P", "R", "F1", "Success"]
+    constant = retrieval_report(queries, database, *targets, measures=without_cutoff)
+    of_opposite = retrieval_report(1 - queries, database, *targets, measures=without_cutoff)
+    pd.testing.assert_frame_equal(constant, of_opposite)
 
 
 def test_the_report_on_an_estimator():
@@ -110,8 +123,8 @@ def test_without_pandas(monkeypatch):
     sets = random_sets(3)
     report = retrieval_report(*sets)
     assert type(report) is dict
-    assert list(report) == ROWS
-    assert list(report["F1"]) == COLUMNS
+    assert list(report) == DEFAULT_ROWS
+    assert list(report["P@10"]) == COLUMNS
     assert retrieval_report(*sets, as_frame=False) == report
     with pytest.raises(ImportError, match="as_frame=True needs pandas"):
         retrieval_report(*sets, as_frame=True)
@@ -120,7 +133,7 @@ def test_without_pandas(monkeypatch):
 def test_hash_lookup():
     sets = random_sets(4)
     report = retrieval_report(*sets, radius=2)
-    assert list(report.index) == ROWS + [f"{name}@2" for name in LOOKUP]
+    assert list(report.index) == DEFAULT_ROWS + [f"{name}@2" for name in LOOKUP]
     histogram = hamming_histogram(*sets)
     expected = [
         np.nanmean(radius_precision(histogram, 2)[:, -1]),

@@ -2,14 +2,16 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import cross_val_score
 
 from sklearn_talr import losses
 from sklearn_talr.baselines import StructHasher
 from sklearn_talr.hashing import CrossViewHasher, ITQHasher, LSHHasher, TALRHasher
-from sklearn_talr.losses._tie_aware import LOSSES
+from sklearn_talr.losses._tie_aware import LOSSES, loss_of
 from sklearn_talr.measures import AP, nDCG, parse_measure
+from sklearn_talr.measures._base import measure_name
 from sklearn_talr.metrics import (
     make_ranking_scorer,
     make_retrieval_scorer,
@@ -67,12 +69,37 @@ def test_what_is_like_no_loss_gets_a_list_of_all():
 
 
 @pytest.mark.parametrize(
+    ("loss", "measure"),
+    [
+        ("ap", "AP"),
+        ("map", "AP"),
+        ("mAP", "AP"),
+        ("average_precision", "AP"),
+        ("AP(rel=1)", "AP"),
+        (AP, "AP"),
+        ("ndcg", "nDCG"),
+        (nDCG, "nDCG"),
+    ],
+)
+def test_a_loss_has_all_names_that_a_scorer_takes(loss, measure):
+    assert make_retrieval_scorer(loss).measures == [parse_measure(measure)]
+    for make in (
+        lambda loss: TALRHasher(4, loss=loss, max_iter=1, random_state=0),
+        lambda loss: StructHasher(2, loss=loss, random_state=0),
+        lambda loss: RankingSVC(loss=loss),
+    ):
+        called, plain = make(loss).fit(X, Y), make(measure).fit(X, Y)
+        function = "decision_function" if hasattr(plain, "coef_") else "transform"
+        assert_array_equal(getattr(called, function)(X), getattr(plain, function)(X))
+
+
+@pytest.mark.parametrize(
     ("loss", "nearest", "measure"),
     [
-        ("MAP", "AP", "AP"),
-        ("mAP", "AP", "AP"),
-        ("average_precision", "AP", "AP"),
         ("ndcg@10", "nDCG", "nDCG@10"),
+        ("map_cut_5", "AP", "AP@5"),
+        ("AP(rel=2)", "AP", "AP(rel=2)"),
+        ("P@5", "AP", "P@5"),
         ("NDCG@10", "nDCG", "nDCG@10"),
         ("map@100", "AP", "AP@100"),
         (nDCG @ 10, "nDCG", "nDCG@10"),
@@ -88,10 +115,32 @@ def test_the_measure_of_a_loss_has_its_name_here(loss, nearest, measure):
     ):
         with pytest.raises(ValueError, match="loss must be 'AP' or 'nDCG'") as refused:
             estimator.fit(X, Y)
-        assert f"loss={nearest!r}, and judge by scoring={maker}('{measure}')" in str(
-            refused.value
-        )
+        message = str(refused.value)
+        remedy = f"loss={nearest!r}, and evaluate with scoring={maker}('{measure}')"
+        assert remedy in message
+        if isinstance(estimator, TALRHasher):
+            assert "Losses are 'AP', 'nDCG', AveragePrecisionLoss()" in message
     assert str(parse_measure(measure)) == measure
+
+
+@pytest.mark.parametrize(
+    ("loss", "name"),
+    [
+        ("map", "AP"),
+        ("mAP", "AP"),
+        ("average_precision", "AP"),
+        (AP, "AP"),
+        ("ndcg", "nDCG"),
+    ],
+)
+def test_a_loss_has_all_names_of_its_measure(loss, name):
+    rows = slice(0, 20)
+    by_name, by_other_name = (
+        RankingSVC(loss=each, tol=0.1).fit(X[rows], Y[rows]) for each in (name, loss)
+    )
+    assert_array_equal(by_other_name.coef_, by_name.coef_)
+    assert type(loss_of(loss)) is type(loss_of(name))
+    assert measure_name(loss) == name
 
 
 def test_the_nearest_of_few_words():

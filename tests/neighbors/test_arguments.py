@@ -25,9 +25,9 @@ def test_messages_name_the_class_that_the_user_has(neighbors, tmp_path):
     index.save(path)
     for fitted in (index, neighbors.load(path)):
         with pytest.raises(ValueError, match=rf"\b{name} is expecting 4 feat"):
-            fitted.partial_fit(np.eye(3))
+            fitted.add(np.eye(3))
         with pytest.raises(ValueError, match=rf"\b{name} holds codes of 4 bits"):
-            fitted.partial_fit(pack_codes(np.eye(3)))
+            fitted.add(pack_codes(np.eye(3)))
     with pytest.warns(UserWarning, match=rf"\b{name} was fitted without"):
         neighbors(2).fit(np.eye(4)).kneighbors(codes - 0.5)
 
@@ -63,7 +63,7 @@ class TestWhatIsACode:
         neighbors = fit(words > words.mean())  # as many bits as there are words
         weighted = WeightedHammingNeighbors()
         message = r"integers from .* look like packed codes.*PackedCodes\.from_integers\("
-        for call in (fit, neighbors.partial_fit, neighbors.kneighbors, weighted.fit):
+        for call in (fit, neighbors.add, neighbors.kneighbors, weighted.fit):
             with pytest.raises(ValueError, match=message):
                 call(words)
             if dtype != "u8":  # of whose lists NumPy makes floats
@@ -91,7 +91,7 @@ class TestWhatIsACode:
         X = np.random.default_rng(0).normal(size=(20, 8))
         sigmoid, neighbors = 1 / (1 + np.exp(-X)), fit(X)
         for codes in (sigmoid, np.maximum(X, 0), sigmoid[:1]):
-            for call in (fit, fit(X).partial_fit, neighbors.kneighbors):
+            for call in (fit, fit(X).add, neighbors.kneighbors):
                 with pytest.warns(UserWarning, match=r"none below 0.*X - 0\.5") as warned:
                     call(codes)
                 assert len(warned) == 1
@@ -104,7 +104,7 @@ class TestWhatIsACode:
             neighbors = HammingNeighbors(3).fit(convert(same))
         assert len(warned) == 1
         # One item has one code, and queries or new items may well be equal.
-        fit(convert(same[:1])).partial_fit(convert(same))
+        fit(convert(same[:1])).add(convert(same))
         neighbors.kneighbors(convert(same))
 
     @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ def test_items_come_and_go():
     queries, database = draw("random", 30, 600, 24)
     neighbors = fit(database[:400])
     neighbors.radius_neighbors(queries)
-    check_radius(neighbors.partial_fit(database[400:]), queries, database, 2)
+    check_radius(neighbors.add(database[400:]), queries, database, 2)
     neighbors.remove(np.arange(100))
     _, indices = neighbors.radius_neighbors(queries, radius=9)
     expected = (queries[:, None] != database).sum(axis=2) <= 9

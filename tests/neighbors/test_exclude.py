@@ -62,8 +62,8 @@ def test_allowed_and_excluded_items_and_items_as_queries():
     allowed[[7, 60, 61]] = True
     distances = hamming(QUERIES, ITEMS)
     expected = slow(distances, SEEN | ~allowed, 3)
-    for among in (allowed, np.flatnonzero(allowed), np.tile(allowed, (40, 1))):
-        _, found = index.kneighbors(QUERIES, among=among, exclude=sp.csr_array(SEEN))
+    for include in (allowed, np.flatnonzero(allowed), np.tile(allowed, (40, 1))):
+        _, found = index.kneighbors(QUERIES, include=include, exclude=sp.csr_array(SEEN))
         assert_array_equal(found, expected)
     seen = rng.random((300, 300)) < 0.2
     own = seen | np.eye(300, dtype=bool)
@@ -144,7 +144,7 @@ def draw_filter(rng, n_queries, n_items, is_there):
 def test_what_may_be_found_is_what_all_arguments_leave(
     seed, n_items, n_queries, ask, n_jobs
 ):
-    """`among`, `exclude`, removed items and items as queries, against brute force."""
+    """`include`, `exclude`, removed items and items as queries, against brute force."""
     rng = np.random.default_rng(seed)
     items, is_there = rng.integers(0, 2, (n_items, 9)), np.ones(n_items, dtype=bool)
     index = HammingNeighbors(n_jobs=n_jobs).fit(items)
@@ -163,7 +163,7 @@ def test_what_may_be_found_is_what_all_arguments_leave(
     distances[:, ~is_there] = np.inf
     if ask != "queries":
         distances[np.arange(len(own)), own] = np.inf
-    for name in ("among", "exclude"):
+    for name in ("include", "exclude"):
         masks, options[name] = draw_filter(rng, len(queries), n_items, is_there)
         if masks is not None:
             distances[masks == (name == "exclude")] = np.inf
@@ -193,11 +193,11 @@ def test_what_all_queries_leave_out_is_not_kept_for_each(form):
     data = rng.integers(0, 256, (40_000, 8), dtype=np.uint8)
     index, mask = HammingNeighbors().fit(PackedCodes(data, 64)), rng.random(40_000) < 0.5
     queries = PackedCodes(data[:200].copy(), 64)
-    expected, allowed = peak_of(lambda: index.kneighbors(queries, among=~mask))
+    expected, allowed = peak_of(lambda: index.kneighbors(queries, include=~mask))
     found, excluded = peak_of(lambda: index.kneighbors(queries, exclude=form(mask)))
     assert_array_equal(found[1], expected[1])
     assert excluded < 3 * allowed
-    _, within_allowed = peak_of(lambda: index.radius_neighbors(queries, 12, among=~mask))
+    _, within_allowed = peak_of(lambda: index.radius_neighbors(queries, 12, include=~mask))
     _, within = peak_of(lambda: index.radius_neighbors(queries, 12, exclude=form(mask)))
     assert within < 3 * within_allowed
 
@@ -210,7 +210,7 @@ def test_what_each_query_leaves_out_is_not_found_first(share):
     index, masks = HammingNeighbors().fit(PackedCodes(data, 64)), rng.random((40, 40_000))
     queries, exclude = PackedCodes(data[:40].copy(), 64), masks < share
     n_octets = 8 * np.count_nonzero(exclude)  # of their rows, once
-    expected, _ = peak_of(lambda: index.kneighbors(queries, among=~exclude))
+    expected, _ = peak_of(lambda: index.kneighbors(queries, include=~exclude))
     found, peak = peak_of(lambda: index.kneighbors(queries, exclude=exclude))
     assert_array_equal(found[1], expected[1])
     assert peak < 4 * n_octets

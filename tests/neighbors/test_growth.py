@@ -23,10 +23,10 @@ from sklearn_talr.neighbors import HammingNeighbors
 )
 def test_parts_added_one_by_one_equal_all_at_once(n_bits, kind, sizes, seed):
     queries, database = draw(kind, 3, sum(sizes) + 2, n_bits, seed)
-    neighbors = HammingNeighbors().partial_fit(database[:2])
+    neighbors = HammingNeighbors().add(database[:2])
     start = 2
     for size in sizes:
-        neighbors.partial_fit(database[start : start + size])
+        neighbors.add(database[start : start + size])
         start += size
     check_same(neighbors, HammingNeighbors().fit(database), queries)
 
@@ -91,7 +91,7 @@ def test_targets_grow_with_the_codes(first, second):
     affinity = SharedLabelAffinity() if np.ndim(second) == 2 else "auto"
     codes = np.array([[0, 0], [0, 1], [1, 1], [1, 0]])
     grown = HammingNeighbors(2, affinity=affinity)
-    grown.partial_fit(codes[:2], first).partial_fit(codes[2:], second)
+    grown.add(codes[:2], first).add(codes[2:], second)
     both = [y.toarray() if sp.issparse(y) else np.asarray(y) for y in (first, second)]
     y = np.concatenate(both)
     whole = HammingNeighbors(2, affinity=affinity).fit(codes, y)
@@ -116,5 +116,5 @@ def test_targets_grow_with_the_codes(first, second):
 def test_targets_that_do_not_continue_are_refused(first, second, message):
     neighbors = HammingNeighbors(1).fit([[0, 0], [0, 1]], first)
     with pytest.raises(ValueError, match=message):
-        neighbors.partial_fit([[1, 1], [1, 0]], second)
+        neighbors.add([[1, 1], [1, 0]], second)
     assert neighbors.n_items_ == 2

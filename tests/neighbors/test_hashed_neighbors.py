@@ -85,7 +85,7 @@ def test_answers_are_those_of_the_single_steps(hasher, query):
     check_equal(hashed.rank(queries), index.rank(ask(queries)))
     assert_array_equal(hashed.predict(queries), index.predict(ask(queries)))
     assert hashed.score(queries, Y[QUERIES]) == index.score(ask(queries), Y[QUERIES])
-    if index.codes_.terms is None and ask(queries).shape[1] == index.n_features_in_:
+    if not index.codes_.terms.n_terms and ask(queries).shape[1] == index.n_features_in_:
         radii = hashed.radius_neighbors(queries, 3), index.radius_neighbors(ask(queries), 3)
         check_equal(*radii)
     graph = hashed.kneighbors_graph(queries)
@@ -158,7 +158,7 @@ class TestItems:
     def test_they_come_and_go(self, hasher):
         ids = np.array([f"photo {i}" for i in range(300)])
         index = HashedNeighbors(hasher).fit(X[:200], Y[:200], ids=ids[:200])
-        index.partial_fit(X[200:300], Y[200:300], ids=ids[200:])
+        index.add(X[200:300], Y[200:300], ids=ids[200:])
         index.remove(ids[[0, 5, 250]])
         rows, kept = (np.delete(each, [0, 5, 250]) for each in (np.arange(300), ids))
         frozen = FrozenEstimator(index.hasher_)
@@ -172,9 +172,9 @@ class TestItems:
         index = HashedNeighbors(hasher, n_rescored=20).fit(X[:200], Y[:200])
         before = index.kneighbors(X[QUERIES])
         for message, refused in (
-            ("9 features", lambda: index.partial_fit(X[:5, :9], Y[:5])),
-            ("same number of samples", lambda: index.partial_fit(X[:5], Y[:4])),
-            ("added with y", lambda: index.partial_fit(X[:5])),
+            ("9 features", lambda: index.add(X[:5, :9], Y[:5])),
+            ("same number of samples", lambda: index.add(X[:5], Y[:4])),
+            ("added with y", lambda: index.add(X[:5])),
             ("not in the database", lambda: index.remove([999])),
             ("0 sample", lambda: index.fit(X[:0], Y[:0])),
             ("ids must be one for each", lambda: index.fit(X[:5], Y[:5], ids=["a"])),
@@ -183,21 +183,21 @@ class TestItems:
             with pytest.raises(ValueError, match=message):
                 refused()
             check_equal(index.kneighbors(X[QUERIES]), before)
-        assert index.partial_fit(X[:5], Y[:5]).n_items_ == 205
+        assert index.add(X[:5], Y[:5]).n_items_ == 205
 
     @pytest.mark.parametrize("n_rescored", [None, 25])
     def test_allowed_items_are_searched_as_a_database_of_their_own(
         self, hasher, n_rescored
     ):
         index = HashedNeighbors(hasher, n_rescored=n_rescored).fit(X[:300])
-        among = np.sort(np.random.default_rng(0).choice(300, 60, replace=False))
+        include = np.sort(np.random.default_rng(0).choice(300, 60, replace=False))
         frozen = FrozenEstimator(index.hasher_)
-        part = HashedNeighbors(frozen, n_rescored=n_rescored).fit(X[among])
+        part = HashedNeighbors(frozen, n_rescored=n_rescored).fit(X[include])
         distances, indices = part.kneighbors(X[300:320], 5)
-        found = index.kneighbors(X[300:320], 5, among=among)
-        check_equal(found, (distances, among[indices]))
-        mask = np.isin(np.arange(300), among)
-        check_equal(index.kneighbors(X[300:320], 5, among=mask), found)
+        found = index.kneighbors(X[300:320], 5, include=include)
+        check_equal(found, (distances, include[indices]))
+        mask = np.isin(np.arange(300), include)
+        check_equal(index.kneighbors(X[300:320], 5, include=mask), found)
 
     def test_threads_ask_one_state(self, hasher):
         """Copies of the queries are added and removed: each answer has all or none."""
@@ -216,7 +216,7 @@ class TestItems:
             thread.start()
         for _ in range(20):
             first = index.n_samples_fit_
-            index.partial_fit(queries).remove(np.arange(first, first + 10))
+            index.add(queries).remove(np.arange(first, first + 10))
         done.set()
         for thread in threads:
             thread.join()
@@ -241,7 +241,7 @@ class TestRescoring:
         index = HashedNeighbors(ITQ, n_neighbors=1, n_rescored=30)
         index.fit(X[:100], ids=range(-100, 0))
         for start in (100, 110, 120):
-            index.partial_fit(X[start : start + 10], ids=range(start, start + 10))
+            index.add(X[start : start + 10], ids=range(start, start + 10))
         index.remove(np.arange(-100, -50))
         distances, indices = index.kneighbors(X[100:130])
         assert_array_equal(indices[:, 0], np.arange(100, 130))
@@ -324,21 +324,21 @@ class TestFiles:
         check_equal(loaded.kneighbors(X[QUERIES]), index.kneighbors(X[QUERIES]))
         assert loaded.score(X[QUERIES], Y[QUERIES]) == index.score(X[QUERIES], Y[QUERIES])
         for each in (index, loaded):
-            each.partial_fit(X[:5], Y[:5]).remove([1])
+            each.add(X[:5], Y[:5]).remove([1])
         check_equal(loaded.kneighbors(X[QUERIES]), index.kneighbors(X[QUERIES]))
         assert loaded.get_params().keys() == index.get_params().keys()
         assert not hasattr(loaded.hasher, "n_features_in_")
 
     def test_features_are_given_again(self, tmp_path):
         path = tmp_path / "service"
-        index = HashedNeighbors(ITQ, n_rescored=20).fit(X[:90]).partial_fit(X[90:100])
+        index = HashedNeighbors(ITQ, n_rescored=20).fit(X[:90]).add(X[90:100])
         index.save(path)
         with pytest.raises(ValueError, match=r"load\(path, features"):
             HashedNeighbors.load(path).kneighbors(X[:1])
         with pytest.raises(ValueError, match="features has 90 rows for the 100"):
             HashedNeighbors.load(path, features=X[:90])
-        loaded = HashedNeighbors.load(path, features=X[:100]).partial_fit(X[100:110])
-        index.partial_fit(X[100:110])
+        loaded = HashedNeighbors.load(path, features=X[:100]).add(X[100:110])
+        index.add(X[100:110])
         check_equal(loaded.kneighbors(X[QUERIES]), index.kneighbors(X[QUERIES]))
 
     def test_other_types_need_trust(self, tmp_path):
@@ -449,7 +449,7 @@ class TestRefusedBeforeTheFit:
             HashedNeighbors(Untouched(8)).fit(X[:60], y)
 
 
-@pytest.mark.parametrize("method", ["fit", "partial_fit", "kneighbors", "rank", "score"])
+@pytest.mark.parametrize("method", ["fit", "add", "kneighbors", "rank", "score"])
 def test_codes_are_no_features(method):
     index = HashedNeighbors(LSHHasher(64, random_state=0)).fit(X[:50], Y[:50])
     codes, before = index.hasher_.encode(X[:50]), index.kneighbors(X[:5])

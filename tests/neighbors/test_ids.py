@@ -27,15 +27,17 @@ def check_same(named, plain, names):
     """What is found by `named` has the names of what is found by `plain`."""
     names = np.array(names, dtype=object)
     assert named.ids_.tolist() == names[plain.indices_].tolist()
-    among = plain.indices_[::2]
+    items = plain.indices_[::2]
     for ask in (
-        lambda index, among: index.kneighbors(CODES[:9], 2, return_tied=True, among=among),
-        lambda index, among: index.kneighbors(CODES[:2], 1, among=[among, among[:1]]),
-        lambda index, among: index.radius_neighbors(CODES[:9], 2, among=among),
-        lambda index, among: index.rank(CODES[:9])[:2],
+        lambda index, items: index.kneighbors(
+            CODES[:9], 2, return_tied=True, include=items
+        ),
+        lambda index, items: index.kneighbors(CODES[:2], 1, include=[items, items[:1]]),
+        lambda index, items: index.radius_neighbors(CODES[:9], 2, include=items),
+        lambda index, items: index.rank(CODES[:9])[:2],
     ):
-        distances, found, *tied = ask(named, names[among].tolist())
-        other_distances, indices, *other_tied = ask(plain, among)
+        distances, found, *tied = ask(named, names[items].tolist())
+        other_distances, indices, *other_tied = ask(plain, items)
         assert_array_equal(np.hstack(distances), np.hstack(other_distances))
         both = [*found, *np.ravel(tied)], [*indices, *np.ravel(other_tied)]
         assert all(some.tolist() == names[rows].tolist() for some, rows in zip(*both))
@@ -52,8 +54,8 @@ def test_ids_stand_for_indices(data, kind, mmap, tmp_path_factory):
     plain = HammingNeighbors().fit(CODES[:4])
     cuts = data.draw(st.sets(st.integers(5, len(names) - 1)))
     for start, end in pairwise([4, *sorted(cuts), len(names)]):
-        named.partial_fit(CODES[start:end], ids=names[start:end])
-        plain.partial_fit(CODES[start:end])
+        named.add(CODES[start:end], ids=names[start:end])
+        plain.add(CODES[start:end])
         here = plain.indices_.tolist()
         gone = data.draw(st.lists(st.sampled_from(here), max_size=len(here) - 4))
         named.remove([names[place] for place in gone])
@@ -84,19 +86,19 @@ def test_ids_stand_for_indices(data, kind, mmap, tmp_path_factory):
 def test_ids_that_cannot_be_added_are_refused(ids, message):
     index = HammingNeighbors().fit(CODES[:2], ids=["a", "b"])
     with pytest.raises(ValueError, match=message):
-        index.partial_fit(CODES[2:4], ids=ids)
+        index.add(CODES[2:4], ids=ids)
     assert index.ids_.tolist() == ["a", "b"]
     other = ["a"] if ids is None else ids
     with pytest.raises(ValueError, match="without ids"):
-        HammingNeighbors().fit(CODES).partial_fit(CODES[:1], ids=other)
+        HammingNeighbors().fit(CODES).add(CODES[:1], ids=other)
 
 
 def test_ids_that_are_not_there_are_refused():
     index = HammingNeighbors().fit(CODES[:3], ids=["a", "b", "abc"])
-    for refused in (index.remove, lambda ids: index.kneighbors(CODES, 1, among=ids)):
+    for refused in (index.remove, lambda ids: index.kneighbors(CODES, 1, include=ids)):
         with pytest.raises(ValueError, match=r"contains \['abcd', 'ab'\], .* in `ids_`"):
             refused(["a", "abcd", "ab"])
-    assert index.remove("b").partial_fit(CODES[3:4], ids=["b"]).indices_.tolist() == [
+    assert index.remove("b").add(CODES[3:4], ids=["b"]).indices_.tolist() == [
         0,
         2,
         3,
@@ -138,7 +140,7 @@ def test_ids_are_not_made_as_wide_as_the_longest_on_the_way():
     tracemalloc.start()
     try:
         index.fit(numbered(20_000), ids=names)
-        index.partial_fit(numbered(1), ids=[LONG])
+        index.add(numbered(1), ids=[LONG])
         index.remove([names[7]])
         assert index.kneighbors(ids=[LONG], n_neighbors=1)[1].tolist() == [["0"]]
         assert tracemalloc.get_traced_memory()[1] < 20_000_000
@@ -173,10 +175,10 @@ def test_a_call_looks_at_the_ids_of_its_answer_alone(looked_at, tmp_path):
     for mmap in (True, False):
         index = HammingNeighbors.load(tmp_path / "index", mmap=mmap)
         allowed = [names[i] for i in np.flatnonzero(mask)]
-        expected = HammingNeighbors(3).fit(CODES).kneighbors(CODES[:5], among=mask)[1]
-        for among in (mask, np.tile(mask, (5, 1)), allowed, pd.Series(mask)):
+        expected = HammingNeighbors(3).fit(CODES).kneighbors(CODES[:5], include=mask)[1]
+        for include in (mask, np.tile(mask, (5, 1)), allowed, pd.Series(mask)):
             looked_at.clear()
-            found = index.kneighbors(CODES[:5], among=among)[1]
+            found = index.kneighbors(CODES[:5], include=include)[1]
             assert found.tolist() == [[names[i] for i in row] for row in expected]
             assert sorted(looked_at) == sorted(expected.ravel().tolist())
             looked_at.clear()
@@ -192,9 +194,9 @@ def test_a_mask_makes_no_array_of_all_ids():
     peaks = []
     for ids in (None, [f"a name of {i}" for i in range(30_000)]):
         index = HammingNeighbors().fit(codes, ids=ids)
-        index.kneighbors(codes[:1], among=mask)
+        index.kneighbors(codes[:1], include=mask)
         tracemalloc.start()
-        index.kneighbors(codes[:1], among=mask)
+        index.kneighbors(codes[:1], include=mask)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < peaks[0] + 20_000
@@ -233,13 +235,17 @@ def test_the_table_of_texts_finds_what_a_dict_finds(steps, seed):
         (
             ["007", "8"],
             [7],
-            "among holds integers, such as 7, .*strings, such as '007'.*str",
+            "include holds integers, such as 7, .*strings, such as '007'.*str",
         ),
-        ([7, 8], ["007"], "among holds strings, such as '007', .*integers, such as 7.*int"),
+        (
+            [7, 8],
+            ["007"],
+            "include holds strings, such as '007', .*integers, such as 7.*int",
+        ),
         (
             ["007", "8"],
             ["7", "9"],
-            r"among contains \['[79]', '[79]'\].*; of 2 items 2 are not",
+            r"include contains \['[79]', '[79]'\].*; of 2 items 2 are not",
         ),
     ],
 )
@@ -247,12 +253,12 @@ def test_ids_of_another_type_never_match_and_are_refused(ids, asked, message):
     index = HammingNeighbors(1).fit([[0, 0], [0, 1]], ids=ids)
     for form in (asked, set(asked), np.array(asked), pd.Series(asked), [asked]):
         with pytest.raises(ValueError, match=message):
-            index.kneighbors([[0, 1]], among=form)
-        with pytest.raises(ValueError, match=message.replace("among", "exclude")):
+            index.kneighbors([[0, 1]], include=form)
+        with pytest.raises(ValueError, match=message.replace("include", "exclude")):
             index.radius_neighbors([[0, 1]], exclude=form)
-    with pytest.raises(ValueError, match=message.replace("among", "indices")):
+    with pytest.raises(ValueError, match=message.replace("include", "indices")):
         index.remove(asked)
-    with pytest.raises(ValueError, match=message.replace("among", "ids")):
+    with pytest.raises(ValueError, match=message.replace("include", "ids")):
         index.kneighbors(ids=asked)
     assert index.n_items_ == 2
 
@@ -264,7 +270,7 @@ def test_tables_are_joined_by_their_labels():
     y = pd.Series(np.arange(40) % 3, index=frame.index)
     index = HammingNeighbors(1).fit(frame, y, ids=ids)
     for options in ({"ids": ids[::-1]}, {"y": y[::-1]}, {"ids": ids, "y": y[::-1]}):
-        for fit in (HammingNeighbors().fit, index.partial_fit):
+        for fit in (HammingNeighbors().fit, index.add):
             with pytest.raises(ValueError, match="has the same labels in another order"):
                 fit(frame, **options)
     with pytest.raises(ValueError, match="y has the same labels in another order than X"):
@@ -301,7 +307,9 @@ def test_of_removed_items_labels_are_not_known():
     names = [f"item {i}" for i in range(40)]
     index = HammingNeighbors(2).fit(CODES, ids=names).remove(["item 3", "item 4"])
     mask = pd.Series(np.arange(40) % 2 == 0, index=names)
-    expected = index.kneighbors(CODES[:5], among=mask.to_numpy())[1]
-    assert_array_equal(index.kneighbors(CODES[:5], among=mask)[1], expected)
-    with pytest.raises(ValueError, match="among has labels that are the items in another"):
-        index.kneighbors(CODES[:5], among=mask[[*names[:38], "item 39", "item 38"]])
+    expected = index.kneighbors(CODES[:5], include=mask.to_numpy())[1]
+    assert_array_equal(index.kneighbors(CODES[:5], include=mask)[1], expected)
+    with pytest.raises(
+        ValueError, match="include has labels that are the items in another"
+    ):
+        index.kneighbors(CODES[:5], include=mask[[*names[:38], "item 39", "item 38"]])

@@ -74,9 +74,7 @@ def test_a_file_holds_all_that_is_needed(n_bits, kind, mmap, path):
         )
     if kind not in ("none", "features"):
         assert_array_equal(loaded.predict(queries), neighbors.predict(queries))
-    both = [
-        n.partial_fit(queries, None if y is None else y[:4]) for n in (loaded, neighbors)
-    ]
+    both = [n.add(queries, None if y is None else y[:4]) for n in (loaded, neighbors)]
     check_same(*both, queries)
 
 
@@ -250,7 +248,7 @@ def test_a_wrong_table_of_ids_finds_no_wrong_ones(path):
 def test_an_id_may_be_empty(mmap, path):
     HammingNeighbors(1).fit([[0, 1]], ids=[""]).save(path)
     loaded = HammingNeighbors.load(path, mmap=mmap)
-    assert loaded.partial_fit([[1, 1]], ids=["a"]).ids_.tolist() == ["", "a"]
+    assert loaded.add([[1, 1]], ids=["a"]).ids_.tolist() == ["", "a"]
     assert loaded.remove([""]).ids_.tolist() == ["a"]
 
 
@@ -291,7 +289,7 @@ def change(index, step):
     if step > 1:
         index.remove(f"{step - 2}/{'x' * ((step - 2) % 7)}0")
     new = ids_of(step)[-3:]
-    return index.partial_fit(codes_of(new), ids=new)
+    return index.add(codes_of(new), ids=new)
 
 path, n_kills = sys.argv[1], int(sys.argv[2])
 change(HammingNeighbors(), 0).save(path)

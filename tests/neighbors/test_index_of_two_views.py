@@ -71,7 +71,7 @@ def test_items_come_and_go_by_number(query):
     for y in (ITEMS[:200], np.arange(200), None):
         index = HashedNeighbors(hasher).fit(X[:200], y)
         assert index.score(Q[TEST], J[TEST][:, :200]) > 0
-        index.partial_fit(X[200:250], ITEMS[200:250]).partial_fit(X[250:])
+        index.add(X[200:250], ITEMS[200:250]).add(X[250:])
         assert index.score(Q[TEST], J[TEST]) == whole.score(Q[TEST], J[TEST])
     index.remove(np.arange(10, 290))
     kept = np.r_[:10, 290:300]
@@ -89,9 +89,9 @@ def test_items_have_the_numbers_of_the_index(y):
         HammingNeighbors(affinity=JudgmentAffinity()).fit(codes, y)
     index = HammingNeighbors(affinity=JudgmentAffinity()).fit(codes)
     with pytest.raises(ValueError, match="where they are 300, 301"):
-        index.partial_fit(codes, np.arange(300))
+        index.add(codes, np.arange(300))
     assert index.n_samples_fit_ == 300
-    index.partial_fit(codes, np.arange(300, 600)).partial_fit(codes)
+    index.add(codes, np.arange(300, 600)).add(codes)
     assert_array_equal(index._fitted.targets.values, np.arange(900))
     for wrong in (np.arange(299), ITEMS[:299]):
         with pytest.raises(ValueError, match="same number of samples, got 300 and 299"):
@@ -145,5 +145,5 @@ def test_one_file_holds_both_functions(query, y, tmp_path):
         assert_array_equal(twin.kneighbors(Q)[1], index.kneighbors(Q)[1])
         assert twin.score(Q[TEST], J[TEST]) == index.score(Q[TEST], J[TEST])
         assert twin.hasher_.estimator.has_query_view_
-        twin.partial_fit(X[:5])
+        twin.add(X[:5])
         assert twin.score(Q, sp.hstack([J, J[:, :5]])) > 0

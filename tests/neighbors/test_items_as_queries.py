@@ -74,7 +74,7 @@ def test_items_ask_by_the_features_that_an_index_keeps(query, n_rescored):
     hasher = FrozenEstimator(ITQHasher(6, random_state=0).fit(X))
     names = np.array([f"{i}" for i in range(63)])
     index = HashedNeighbors(hasher, query=query, n_rescored=60).fit(X, ids=names[:60])
-    index.partial_fit(X[:3] + 0.25, ids=names[60:]).remove(["4", "61"])
+    index.add(X[:3] + 0.25, ids=names[60:]).remove(["4", "61"])
     rows = np.array([20, 3, 62, 20])
     features = np.concatenate((X, X[:3] + 0.25))
     exclude = [[name] for name in names[rows]]
@@ -170,7 +170,7 @@ def test_each_query_has_what_is_left():
     lists = [NAMES[:9].tolist(), NAMES[:2].tolist(), []]
     queries = CODES[[10, 11, 12]]
     distances, found, tied = index.kneighbors(
-        queries, among=lists, allow_fewer=True, return_tied=True
+        queries, include=lists, allow_fewer=True, return_tied=True
     )
     assert [array.shape for array in (distances, found, tied)] == [(3,)] * 3
     assert {array.dtype for array in distances} == {np.dtype(np.int64)}
@@ -180,8 +180,10 @@ def test_each_query_has_what_is_left():
         order = np.argsort(row, kind="stable")[:4]
         assert_array_equal(names, NAMES[order])
         assert_array_equal(near, row[order])
-    with pytest.raises(ValueError, match=r"among allows 0 items for query 2.*allow_fewer"):
-        index.kneighbors(queries, among=lists)
+    with pytest.raises(
+        ValueError, match=r"include allows 0 items for query 2.*allow_fewer"
+    ):
+        index.kneighbors(queries, include=lists)
     # One form, whether or not some query has fewer
     whole = index.kneighbors(queries, 2, return_distance=False, allow_fewer=True)
     assert whole.shape == (3,)
@@ -199,7 +201,7 @@ def test_fewer_are_found_by_weights_and_rescored(n_candidates):
     masks = rng.random((40, 50)) < rng.choice([0.0, 0.02, 0.1], (40, 1))
     costs = np.where(masks, slow_distances(weights.astype(float), CODES), np.inf)
     index = WeightedHammingNeighbors(3, n_candidates=n_candidates).fit(CODES)
-    found = index.kneighbors(weights, among=masks, allow_fewer=True)[1]
+    found = index.kneighbors(weights, include=masks, allow_fewer=True)[1]
     n_left = masks.sum(axis=1)
     assert [len(rows) for rows in found] == np.minimum(n_left, 3).tolist()
     if n_candidates != 3:
@@ -210,7 +212,7 @@ def test_fewer_are_found_by_weights_and_rescored(n_candidates):
     hasher = FrozenEstimator(ITQHasher(5, random_state=0).fit(X))
     rescored = HashedNeighbors(hasher, n_rescored=50).fit(X).remove([4])
     masks[:, 4] = False
-    distances, found = rescored.kneighbors(X[:40], 3, among=masks, allow_fewer=True)
+    distances, found = rescored.kneighbors(X[:40], 3, include=masks, allow_fewer=True)
     squares = np.where(masks, ((X[:40, None] - X) ** 2).sum(axis=2), np.inf)
     for row, near, rows in zip(squares, distances, found, strict=True):
         order = np.argsort(row, kind="stable")[: min(3, np.isfinite(row).sum())]

@@ -76,7 +76,7 @@ def test_the_nearest_documents_are_found(hasher):
 @pytest.mark.parametrize("hasher", [ITQHasher(16, random_state=0), OF_WORDS], ids=str)
 def test_queries_of_bits_count_bits_in_which_tokens_agree(hasher):
     index = MaxSimNeighbors(hasher, query="bits", n_neighbors=7)
-    index.fit(X[:300], groups=GROUPS[:300]).partial_fit(X[300:], groups=GROUPS[300:])
+    index.fit(X[:300], groups=GROUPS[:300]).add(X[300:], groups=GROUPS[300:])
     distances, indices = index.kneighbors(QUERIES, groups=QUERY_GROUPS)
     bits, of_queries = index.hasher_.transform(X), index.hasher_.transform(QUERIES)
     agree = 16 - 2 * (of_queries[:, None] != bits).sum(axis=2)
@@ -124,7 +124,7 @@ def test_documents_may_come_in_parts():
     whole = MaxSimNeighbors(frozen).fit(X, groups=GROUPS)
     parts = MaxSimNeighbors(frozen)
     for rows in (slice(0, 150), slice(150, 160), slice(160, 400)):
-        parts.partial_fit(X[rows], groups=GROUPS[rows])
+        parts.add(X[rows], groups=GROUPS[rows])
     assert_array_equal(parts.groups_, whole.groups_)
     assert parts.n_bytes_per_item_ == whole.n_bytes_per_item_
     found = parts.kneighbors(QUERIES, groups=QUERY_GROUPS)
@@ -147,7 +147,7 @@ def test_removed_documents_leave_their_places():
     places = expected.kneighbors(QUERIES, n_left, groups=QUERY_GROUPS)[1]
     assert_array_equal(labels[found], expected.groups_[places])
     back = gone[0] == GROUPS
-    index.partial_fit(X[back], groups=GROUPS[back])
+    index.add(X[back], groups=GROUPS[back])
     assert 3 in index.indices_
     assert len(index.groups_) == len(labels)
 
@@ -175,10 +175,10 @@ def test_a_pickle_finds_the_same():
         (lambda index: index.remove({3: True}), "got a dict"),
         (lambda index: index.remove([["3"]]), "labels of one dimension"),
         (lambda index: index.remove(["3"]), "such as '3', and .* none can be equal"),
-        (lambda index: index.partial_fit(X), "fit was given some and partial_fit no"),
-        (lambda index: index.partial_fit(X, groups=["a"] * 400), "one type"),
-        (lambda index: index.partial_fit(X, groups=[1]), "groups must name"),
-        (lambda index: index.partial_fit(X[:, :2], groups=GROUPS), "features"),
+        (lambda index: index.add(X), "fit was given some and add no"),
+        (lambda index: index.add(X, groups=["a"] * 400), "one type"),
+        (lambda index: index.add(X, groups=[1]), "groups must name"),
+        (lambda index: index.add(X[:, :2], groups=GROUPS), "features"),
         (lambda index: index.fit(X, groups=GROUPS[1:]), "groups must name"),
         (lambda index: index.set_params(n_neighbors=0).fit(X), "n_neighbors"),
     ],
@@ -245,12 +245,12 @@ class TestSetsOfTokens:
         names = np.array([f"page {i}" for i in range(30)])
         index = MaxSimNeighbors(ADDITIVE).fit(form(SETS[:20]), groups=names[:20])
         with pytest.raises(ValueError, match=r"groups=np\.arange\(len\(X\)\) \+ 20"):
-            index.partial_fit(form(SETS[20:]))
-        index.partial_fit(form(SETS[20:]), groups=names[20:])
+            index.add(form(SETS[20:]))
+        index.add(form(SETS[20:]), groups=names[20:])
         assert_array_equal(index.groups_, names)
         assert_array_equal(index.kneighbors(form(SETS), 1)[1][:, 0], np.arange(30))
         # A document that is there gets more tokens.
-        index.partial_fit(form(SETS[:1]), groups=names[:1])
+        index.add(form(SETS[:1]), groups=names[:1])
         assert index.n_groups_ == 30
         assert index.n_items_ == len(LABELS) + SIZES[0]
 

@@ -72,7 +72,7 @@ def refit(neighbors):
 
 CHANGES = {
     "fit": refit,
-    "partial_fit": lambda neighbors: neighbors.partial_fit(CODES[:5], LABELS[:5]),
+    "add": lambda neighbors: neighbors.add(CODES[:5], LABELS[:5]),
     "remove": lambda neighbors: neighbors.remove([2, 5, 29]),
 }
 
@@ -115,8 +115,8 @@ def test_an_interrupt_of_the_first_fit_leaves_nothing():
         (lambda n: n.fit(pack_codes(1 - np.eye(16)).data), "look like packed codes"),
         (lambda n: n.fit(pack_codes(np.eye(16)), ["a"] * 3), "same number of samples"),
         (lambda n: n.fit([[0, np.nan]]), "contains NaN"),
-        (lambda n: n.partial_fit(CODES[:2], [0]), "same number of samples"),
-        (lambda n: n.partial_fit(np.eye(16), LABELS[:16]), "has 16 features"),
+        (lambda n: n.add(CODES[:2], [0]), "same number of samples"),
+        (lambda n: n.add(np.eye(16), LABELS[:16]), "has 16 features"),
         (lambda n: n.set_params(radius=-1).fit(np.eye(16)), "'radius' parameter"),
         (lambda n: n.remove([len(CODES)]), "not in the database"),
     ],
@@ -127,7 +127,7 @@ def test_a_refused_call_changes_nothing(refused, message):
     with pytest.raises(ValueError, match=message):
         refused(neighbors)
     assert answers(neighbors) == old
-    neighbors.set_params(radius=2).partial_fit(CODES[:1], LABELS[:1])
+    neighbors.set_params(radius=2).add(CODES[:1], LABELS[:1])
     assert_array_equal(np.asarray(neighbors.codes_), np.r_[CODES, CODES[:1]])
 
 
@@ -174,7 +174,7 @@ def test_readers_see_whole_states_while_a_writer_works():
     queries = pack_codes(np.unique(CODES, axis=0)[:2])
     votes = neighbors.predict(queries)
     before = neighbors.rank(queries).distances.tolist()
-    more = fitted().partial_fit(CODES, LABELS)
+    more = fitted().add(CODES, LABELS)
     states = before, more.rank(queries).distances.tolist()
     written, wrong, done = [], [], []
 
@@ -193,7 +193,7 @@ def test_readers_see_whole_states_while_a_writer_works():
     def write():
         while any(reader.is_alive() for reader in readers):
             start = neighbors.n_samples_fit_
-            neighbors.partial_fit(CODES, LABELS)
+            neighbors.add(CODES, LABELS)
             neighbors.remove(np.arange(start, start + 30))
             written.append(start)
 

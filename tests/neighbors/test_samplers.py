@@ -157,7 +157,7 @@ class TestAnIndex:
 
     def test_later_items(self, order, rows):
         index = HashedNeighbors(sampled(*order)).fit(X[rows][:200], Y[rows][:200])
-        index.partial_fit(X[rows][200:], Y[rows][200:])
+        index.add(X[rows][200:], Y[rows][200:])
         expected = codes_by_hand(index.hasher_, X[rows])
         assert_array_equal(index.codes_.data, expected.data)
 

@@ -108,7 +108,7 @@ def test_documents_in_two_parts_continue():
     backend = HashedSearchBackend(BITS)
     backend.add_documents(X[:40], IDS[:40])
     backend.add_documents(X[40:], IDS[40:])
-    index = HashedNeighbors(ITQHasher(8, random_state=0)).fit(X[:40]).partial_fit(X[40:])
+    index = HashedNeighbors(ITQHasher(8, random_state=0)).fit(X[:40]).add(X[40:])
     _, indices = index.kneighbors(QUERIES, 5)
     assert backend.search(QUERIES, 5)[1] == indices.tolist()
 

@@ -11,8 +11,8 @@ from neighbor_cases import order_of, slow_distances
 from numpy.testing import assert_allclose, assert_array_equal
 from reference import n_weights_of
 
-from sklearn_talr.codes import PackedCodes, pack_codes
-from sklearn_talr.codes._factors import Terms
+from sklearn_talr.codes import CodeTerms, PackedCodes, pack_codes
+from sklearn_talr.codes._packed import wrap_bytes
 from sklearn_talr.metrics import tie_aware_average_precision_score
 from sklearn_talr.neighbors import HammingNeighbors
 from sklearn_talr.neighbors import WeightedHammingNeighbors as Weighted
@@ -46,7 +46,7 @@ def test_neighbors_are_those_of_all_pairs(
 ):
     drawn = {"n_queries": n_queries, "word_size": word_size}
     bits, packed, weights = draw(seed, n_bits, n_terms, **drawn)
-    expected = slow_distances(weights, bits, packed.terms)
+    expected = slow_distances(weights, bits, packed.terms.values)
     order = order_of(expected)[:, :n_neighbors]
     found = Weighted(n_neighbors=n_neighbors).fit(packed)
     distances, indices, tied = found.kneighbors(weights, return_tied=True)
@@ -84,11 +84,11 @@ def test_whatever_came_and_went_is_searched_as_all_pairs_are(seed, tmp_path):
         weights = rng.standard_normal(weights.shape) * 10.0 ** rng.integers(-9, 9)
         weights[:, 0] = -np.abs(weights[:, 0])
     weights = weights.astype(np.float32)
-    expected = slow_distances(weights.astype(float), bits, packed.terms)
+    expected = slow_distances(weights.astype(float), bits, packed.terms.values)
     neighbors, n_given = (Weighted(n_jobs=int(rng.integers(1, 3))).fit(packed[:30]), 30)
     while n_given < 150:
         new = int(rng.integers(1, 60))
-        neighbors.partial_fit(packed[n_given : n_given + new])
+        neighbors.add(packed[n_given : n_given + new])
         n_given = min(150, n_given + new)
         gone = rng.choice(neighbors.indices_, rng.integers(0, 12), replace=False)
         neighbors.remove(gone)
@@ -118,7 +118,7 @@ def test_score_is_the_metric_of_the_scores(word_size):
     bits, packed, weights = draw(7, 16, 1, word_size=word_size)
     y, y_query = np.arange(60) % 3, np.arange(4) % 3
     similar = (y_query[:, None] == y).astype(int)
-    scores = -slow_distances(weights, bits, packed.terms)
+    scores = -slow_distances(weights, bits, packed.terms.values)
     expected = tie_aware_average_precision_score(similar, scores)
     assert Weighted().fit(packed, y).score(weights, y_query) == pytest.approx(expected)
     assert Weighted().fit(packed).score(weights, similar) == pytest.approx(expected)
@@ -166,7 +166,7 @@ class TestRefusals:
 
     def test_terms_must_be_those_of_the_database(self):
         with pytest.raises(ValueError, match="terms per code"):
-            Weighted().fit(self.bits).partial_fit(self.packed)
+            Weighted().fit(self.bits).add(self.packed)
 
     def test_codes_with_terms_are_not_compared_by_hamming_distance(self):
         remedy = r"HashedNeighbors\(hasher\)"
@@ -176,7 +176,7 @@ class TestRefusals:
         with pytest.raises(ValueError, match=remedy):
             neighbors.kneighbors(self.packed)
         with pytest.raises(ValueError, match=remedy):
-            neighbors.partial_fit(self.packed)
+            neighbors.add(self.packed)
         bits = PackedCodes(self.packed.data, self.packed.n_bits, self.packed.bitorder)
         assert_array_equal(neighbors.kneighbors(bits), neighbors.kneighbors(self.bits))
 
@@ -213,15 +213,17 @@ def test_bounds_of_scores_drop_nothing(n_bits, has_terms):
             1e36 * rng.normal(size=n_bits),
         ]
     ).astype(np.float32)
-    terms = Terms()
+    terms = CodeTerms()
     if has_terms:
         octets = rng.integers(0, 256, (2, n_items), dtype=np.uint8)
         table = np.linspace(0.5, 2, 256, dtype=np.float32)
         of_lengths = np.stack([table, -(table**2)], axis=1)
-        terms = Terms(terms.given, *octets, table, of_lengths)
-    packed = PackedCodes._of(pack_codes(bits).data, n_bits, "little", terms)
+        terms = CodeTerms(terms.given, *octets, table, of_lengths)
+    packed = wrap_bytes(pack_codes(bits).data, n_bits, terms=terms)
     one_by_one = weights.astype(float)[:, None]
-    exact = np.concatenate([slow_distances(w, bits, packed.terms) for w in one_by_one])
+    exact = np.concatenate(
+        [slow_distances(w, bits, packed.terms.values) for w in one_by_one]
+    )
     expected = np.sort(exact, axis=1)
     atol = 1e-12 * np.abs(exact).max(axis=1) if has_terms else np.full(7, 1e-45)
     found = Weighted().fit(packed)

@@ -80,7 +80,7 @@ def test_p_values_are_those_of_the_paired_test(evaluated, test):
         tolerance = 0.03 if test in ("randomization", "bootstrap") else 1e-9
         assert_allclose(comparison.p_value[place], result.p_value, atol=tolerance)
     assert_allclose(comparison.adjusted_p_value, adjust_holm(comparison.p_value))
-    assert_array_equal(comparison.separated, comparison.adjusted_p_value <= 0.05)
+    assert_array_equal(comparison.significant, comparison.adjusted_p_value <= 0.05)
 
 
 def test_intervals_are_those_of_means_and_of_differences(evaluated, compared):
@@ -95,7 +95,7 @@ def test_intervals_are_those_of_means_and_of_differences(evaluated, compared):
     assert_allclose((alone.low[1], alone.high[1]), ends, atol=0.03)  # RR moves in steps
     assert (compared.low < alone.low).all()  # of all pairs at once
     leaves_out_0 = (compared.low > 0) | (compared.high < 0)
-    assert 0 < leaves_out_0.sum() == (leaves_out_0 & compared.separated).sum()
+    assert 0 < leaves_out_0.sum() == (leaves_out_0 & compared.significant).sum()
     at_99 = compare_runs(*evaluated, alpha=0.01)
     assert (at_99.low < compared.low).all()
     assert (at_99.means_high > compared.means_high).all()
@@ -124,7 +124,7 @@ def test_max_t_is_that_of_all_pairs(evaluated):
     assert_allclose(comparison.adjusted_p_value, by_holm.adjusted_p_value, atol=0.1)
 
 
-def test_benjamini_and_hochberg_separates_no_fewer(evaluated):
+def test_benjamini_and_hochberg_finds_no_fewer(evaluated):
     comparison, by_holm = (compare_runs(*evaluated, adjust=name) for name in ("bh", "holm"))
     for measure in range(3):
         wanted = false_discovery_control(comparison.p_value[:, measure])
@@ -136,31 +136,35 @@ def test_benjamini_and_hochberg_separates_no_fewer(evaluated):
     ("n_runs", "n_queries", "options", "advice"),
     [
         (2, 5, {}, "test='t'"),
-        (3, 5, {}, "take more queries"),
+        (3, 5, {}, "Take more queries"),
         (4, 7, {"test": "wilcoxon"}, "by 6 pairs.*test='t'"),
         (16, 30, {"test": "bootstrap", "n_resamples": 1000}, "n_resamples=2400"),
         (3, 30, {"adjust": "max-t", "n_resamples": 100, "alpha": 0.001}, "=1000"),
     ],
 )
-def test_what_can_separate_nothing_says_what_could(n_runs, n_queries, options, advice):
+def test_if_no_pair_can_be_significant_a_warning_says_what_to_change(
+    n_runs, n_queries, options, advice
+):
     values = np.random.default_rng(0).uniform(size=(n_queries, 1)) + np.arange(n_runs)
     values += np.random.default_rng(1).uniform(size=values.shape)
-    with pytest.warns(UserWarning, match=f"no pair can be separated.*{advice}") as caught:
-        assert not compare_runs(*of_values(*values.T), **options).separated.any()
+    with pytest.warns(UserWarning, match=f"no pair can be significant.*{advice}") as caught:
+        assert not compare_runs(*of_values(*values.T), **options).significant.any()
     assert caught[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         compare_runs(*of_values(*values.T), test="t")
         if n_queries == 7:
-            assert compare_runs(*of_values(*values.T), adjust="bh").separated.any()
+            assert compare_runs(*of_values(*values.T), adjust="bh").significant.any()
 
 
-def test_tiers_hold_what_is_not_separated(compared):
+def test_runs_that_share_a_tier_do_not_differ_significantly(compared):
     for number, measure in enumerate(MEASURES):
-        separated = compared.separated[:, number]
+        significant = compared.significant[:, number]
         for place, (i, j) in enumerate(PAIRS):
             pair = {compared.names[i], compared.names[j]}
-            assert any(pair <= set(t) for t in compared.tiers[measure]) != separated[place]
+            assert (
+                any(pair <= set(t) for t in compared.tiers[measure]) != significant[place]
+            )
     assert compared.tiers["AP"][0] == ["good"]
 
 
@@ -180,13 +184,13 @@ def test_how_often_ties_decide():
     assert same.tiers == {"AP": [["1: run", "2: run"]]}
 
 
-def test_a_separation_that_an_order_of_ties_would_undo_is_told():
+def test_a_significant_pair_that_an_order_of_ties_would_undo_is_warned_of():
     rng = np.random.default_rng(0)
     better, worse = rng.uniform(0.4, 0.6, 30), rng.uniform(0.36, 0.56, 30)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         firm = compare_runs(*of_values(better, worse, width=0.005))
-    assert firm.separated
+    assert firm.significant
     assert not firm.depends_on_ties
     assert firm.p_value <= firm.worst_case_p_value < 0.05
     better_on_average = "by AP 'run 0' is better than 'run 1' on average"
@@ -195,8 +199,9 @@ def test_a_separation_that_an_order_of_ties_would_undo_is_told():
     assert caught[0].filename == __file__
     assert loose.depends_on_ties
     assert loose.p_value == firm.p_value
-    told = "Separated, but not in every order of tied documents:\n* run 0 over run 1 by AP"
-    assert str(loose).endswith(told)
+    head, pair = str(loose).split("\n")[-2:]
+    assert head == "Significantly better, but not in every order of tied documents:"
+    assert pair == "* run 0 over run 1 by AP"
     with pytest.warns(UserWarning, match=r"'run 1' is better than 'run 0'.*and 1 more"):
         undone = compare_runs(*of_values(worse, better, worse, width=0.2))
     assert (
@@ -211,7 +216,7 @@ def test_a_separation_that_an_order_of_ties_would_undo_is_told():
 @pytest.mark.parametrize("adjust", ["holm", "bh"])
 @settings(max_examples=30, deadline=None)
 @given(data=st.data())
-def test_no_order_of_ties_has_a_larger_p_value_than_the_most_adverse(adjust, data):
+def test_no_order_of_ties_has_a_larger_p_value_than_the_worst_case(adjust, data):
     """A p-value of randomization falls as any difference in favor of the better grows."""
     n_runs, n_queries = 3, data.draw(st.integers(2, 8))
     shape = n_runs, n_queries
@@ -230,13 +235,13 @@ def test_no_order_of_ties_has_a_larger_p_value_than_the_most_adverse(adjust, dat
 
     comparison = compared(expected, width)
     tested = ~np.isnan(comparison.p_value)
-    adverse = comparison.worst_case_p_value
-    assert (adverse[tested] >= comparison.adjusted_p_value[tested]).all()
-    assert_array_equal(np.isnan(adverse), ~tested)
+    worst_case = comparison.worst_case_p_value
+    assert (worst_case[tested] >= comparison.adjusted_p_value[tested]).all()
+    assert_array_equal(np.isnan(worst_case), ~tested)
     if adjust == "holm" and tested.all():
         in_order = compared(expected + place * width, 0 * width)
         same_side = in_order.difference * comparison.difference > 1e-9
-        assert (adverse >= in_order.adjusted_p_value)[same_side].all()
+        assert (worst_case >= in_order.adjusted_p_value)[same_side].all()
 
 
 @pytest.mark.parametrize(
@@ -372,7 +377,7 @@ def test_tables_tell_the_same(compared):
     assert frame.index.names == ["measure", "first", "second"]
     for place, (i, j) in enumerate(PAIRS):
         row = frame.loc["RR", compared.names[i], compared.names[j]]
-        for column in ("difference", "low", "undecided", "adjusted_p_value", "separated"):
+        for column in ("difference", "low", "undecided", "adjusted_p_value", "significant"):
             assert row[column] == getattr(compared, column)[place, 2]
     per_run = compared.to_frame(per_run=True)
     assert per_run.loc[("AP", "good"), "mean"] == compared.means[2, 0]
@@ -433,12 +438,14 @@ def test_only_what_has_the_same_queries_and_measures_is_compared(evaluated):
     for other in (evaluate_run(qrels, run, "AP"), evaluate_run(few, run, MEASURES)):
         with pytest.raises(ValueError, match="same queries and measures"):
             compare_runs(evaluated[0], other)
-    with pytest.raises(TypeError, match="what evaluate_run returns, got dict"):
+    with pytest.raises(TypeError, match=r"takes evaluations, .* got dict"):
         compare_runs(evaluated[0], run)
     with pytest.raises(TypeError, match=r"got list. Write compare_runs\(\*evaluations\)"):
         compare_runs(evaluated)
     with pytest.raises(TypeError, match=r"Write compare_runs\(\*evaluations.values\(\)\)"):
         compare_runs(dict(enumerate(evaluated)))
+    with pytest.raises(TypeError, match="evaluations have their measures already"):
+        compare_runs(*evaluated, measures="AP")
     with pytest.raises(ValueError, match="two systems or more are needed, got 1"):
         compare_runs(evaluated[0])
     with pytest.raises(ValueError, match="'alpha' parameter of compare_runs"):

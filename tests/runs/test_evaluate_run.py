@@ -1,8 +1,11 @@
 """Values of runs: oracles by enumeration, trec_eval's rules, queries that are missing."""
 
+import re
+from collections import namedtuple
 from math import comb
 
 import numpy as np
+import pandas as pd
 import pytest
 import reference
 import run_cases
@@ -12,7 +15,7 @@ from measure_cases import named
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_talr.measures import DCG, nDCG
-from sklearn_talr.runs import Run, evaluate_run
+from sklearn_talr.runs import Qrels, Run, compare_runs, evaluate_run
 
 NAMES = list(run_cases.MEASURES)
 COLUMNS = "expected", "worst", "best", "trec_eval"
@@ -202,15 +205,79 @@ def test_swapped_arguments_are_suspected(tmp_path):
     evaluate_run(qrels, run)
     evaluate_run(qrels, {query: dict.fromkeys(docs, 1) for query, docs in run.items()})
     message = r"AP takes integers as relevance, got 0\.5.*swapped"
+    declared = Qrels({"q1": {"d1": 0.5}}), Run(qrels)
     with pytest.raises(ValueError, match=message):
-        evaluate_run({"q1": {"d1": 0.5}}, qrels)
+        evaluate_run(*declared)
     with pytest.warns(UserWarning, match="qrels.*run.*swapped"):
-        evaluate_run({"q1": {"d1": 0.5}}, qrels, "nDCG")
+        evaluate_run(*declared, "nDCG")
     paths = [tmp_path / name for name in ("qrels", "run")]
     paths[0].write_text("q1 0 d1 1\n")
     paths[1].write_text("q1 Q0 d1 1 2.5 system\n")
     with pytest.raises(ValueError, match=r"line 1.*swapped"):
         evaluate_run(*reversed(paths))
+
+
+GAINS = {"q1": {"d1": 2.0, "d2": 1.0}, "q2": {"d1": np.float32(1), "d2": 0.0}}
+GRADES = {"q1": {"d1": 1, "d2": 0}, "q2": {"d1": np.int64(0), "d2": True}}
+
+
+def as_frame(data, column):
+    rows = [
+        {"query_id": query, "doc_id": document, column: float(value)}
+        for query, values in data.items()
+        for document, value in values.items()
+    ]
+    frame = pd.DataFrame(rows)
+    return frame.astype({column: int}) if data is GRADES else frame
+
+
+def test_floats_as_judgments_and_integers_as_scores_must_be_declared():
+    """A run and judgments in the wrong order had an AP of 1."""
+    frames = as_frame(GAINS, "score"), as_frame(GRADES, "score")
+    for qrels, run in ((GAINS, GRADES), frames, (GAINS, frames[1])):
+        with pytest.raises(ValueError, match="qrels has floats and run has int") as caught:
+            evaluate_run(qrels, run)
+        with pytest.raises(ValueError, match="qrels has floats and run has integers"):
+            compare_runs(qrels, {"A": run, "B": run})
+        lines = re.findall(r"write (evaluate_run\([^ ]*, [^ ]*\))", str(caught.value))
+        names = {"evaluate_run": evaluate_run, "Qrels": Qrels, "Run": Run}
+        swapped = eval(lines[0], names | {"qrels": run, "run": qrels})
+        assert_allclose(swapped.expected[:, 0], [1, 0.5])
+        kept = eval(lines[1], names | {"qrels": qrels, "run": run})
+        assert_allclose(kept.expected[:, 0], [1, 0.5])
+        assert_array_equal(evaluate_run(Qrels(qrels), run).expected, kept.expected)
+        assert_array_equal(evaluate_run(qrels, Run(run)).expected, kept.expected)
+
+
+@pytest.mark.parametrize(
+    ("qrels", "run"),
+    [
+        (as_frame(GAINS, "relevance"), GRADES),
+        (GAINS, GAINS),
+        (GRADES, GRADES),
+        (GAINS, {"q1": {"d1": 1, "d2": 0.5}}),
+        ({"q1": {"d1": 1.0, "d2": 1}}, GRADES),
+        ({"q1": {"d1"}}, GRADES),
+    ],
+    ids=["column", "floats", "integers", "floats and integers", "both types", "sets"],
+)
+def test_other_types_of_numbers_are_evaluated(qrels, run):
+    assert evaluate_run(qrels, run, "nDCG").queries[0] == "q1"
+
+
+def test_a_run_by_its_type_is_not_taken_for_judgments():
+    table = as_frame(GAINS, "score").assign(rank=[1, 2, 1, 2])
+    with pytest.raises(TypeError, match="'rank' and 'score' are those of a run"):
+        evaluate_run(table, GAINS)
+    as_judged = table.rename(columns={"score": "relevance"})
+    assert_allclose(evaluate_run(as_judged, GRADES).expected[:, 0], [1, 0.5])
+    scored = namedtuple("ScoredDoc", "query_id doc_id score")
+    with pytest.raises(TypeError, match="no ScoredDoc, which is a document of a run"):
+        evaluate_run([scored("q1", "d1", 2.0)], GRADES)
+    for name, other in (("Run", "Qrels"), ("Qrels", "Run")):
+        like_ranx = type(name, (), {"to_dict": lambda self: GAINS})()
+        with pytest.raises(TypeError, match=f"{other} takes no {name}. Judgments come"):
+            evaluate_run(*((like_ranx, GRADES) if name == "Run" else (GRADES, like_ranx)))
 
 
 def test_real_gains_are_those_of_arrays():
@@ -259,7 +326,7 @@ def test_scores_beyond_32_bits_are_tied_for_trec_eval_alone():
     result = evaluate_run({"q": {"a": 1}, "r": {"d": 1}}, run, "RR")
     for column, value in zip(COLUMNS, (1, 1, 1, 0.5)):
         assert_array_equal(getattr(result, column)[:, 0], [value, 1])
-    assert result.moved == {"RR": 0.5}
+    assert result.affected == {"RR": 0.5}
 
 
 def test_a_name_takes_the_place_of_that_of_the_run(tmp_path):

@@ -139,7 +139,7 @@ def test_tables_have_the_numbers_of_the_comparison():
         for pair in range(3):
             of_pair = [next(cells) for _ in range(11)]
             assert of_pair[0] == f"{comparison.difference[pair, measure]:.4f}"
-            assert of_pair[-2] == str(comparison.separated[pair, measure])
+            assert of_pair[-2] == str(comparison.significant[pair, measure])
             assert of_pair[-1] == str(comparison.depends_on_ties[pair, measure])
     assert next(cells, None) is None
 

@@ -23,17 +23,19 @@ def evaluated():
 
 def test_means_shares_and_tables_tell_the_same(evaluated):
     result = evaluated["first"]
-    moved = (result.best - result.worst > 1e-9).mean(axis=0)
-    assert 0 < moved[0] <= 1
-    assert list(result.moved.values()) == moved.tolist()
+    affected = (result.best - result.worst > 1e-9).mean(axis=0)
+    assert 0 < affected[0] <= 1
+    assert list(result.affected.values()) == affected.tolist()
     for place, measure in enumerate(MEASURES):
         row = {column: getattr(result, column)[:, place].mean() for column in COLUMNS}
         assert result.means[measure] == pytest.approx(row, rel=1e-12)
-        assert result.to_dict()[measure] == result.means[measure] | {"moved": moved[place]}
+        assert result.to_dict()[measure] == result.means[measure] | {
+            "affected": affected[place]
+        }
     frame = result.to_frame()
     assert list(frame.index) == MEASURES
     assert frame.to_dict(orient="index") == result.to_dict()
-    assert set(evaluated["untied"].moved.values()) == {0}
+    assert set(evaluated["untied"].affected.values()) == {0}
 
 
 def test_values_of_queries(evaluated):
@@ -52,7 +54,7 @@ def test_values_of_queries(evaluated):
 def test_it_prints_as_a_table(evaluated):
     title, head, *rows = str(evaluated["first"]).splitlines()
     assert title == "first: 30 queries"
-    assert head.split() == [*COLUMNS, "moved"]
+    assert head.split() == [*COLUMNS, "affected"]
     assert [row.split()[0] for row in rows] == MEASURES
     assert {len(row) for row in (head, *rows)} == {len(head)}
     assert rows[0].split()[1] == f"{evaluated['first'].means['AP']['expected']:.4f}"

@@ -112,7 +112,7 @@ def test_scores_that_32_bits_do_not_tell_apart_are_trec_evals_ties(runs, data):
     result = evaluate_run(qrels, run, list(NAMES))
     assert_allclose(result.trec_eval, trec_eval(qrels, run), rtol=0, atol=1e-9)
     differs = np.abs(result.trec_eval - result.expected) > 1e-9
-    assert np.all(np.mean(differs, axis=0) <= np.array(list(result.moved.values())))
+    assert np.all(np.mean(differs, axis=0) <= np.array(list(result.affected.values())))
 
 
 def calculated(ir_measures, provider, names, qrels, run):

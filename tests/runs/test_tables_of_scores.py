@@ -559,7 +559,7 @@ def test_several_measures_of_a_long_table(table):
     assert found.queries == list(table.index)
 
 
-def test_equal_systems_are_not_separated(table):
+def test_equal_systems_do_not_differ_significantly(table):
     found = compare_scores(table)
     pair = found.pairs.index((1, 2))
     assert found.difference[pair] == 0
@@ -663,15 +663,15 @@ def test_a_long_table_of_groups_without_rows_names_both_readings(table):
     assert_allclose(found.difference, compare_scores(table).difference)
 
 
-def test_ranks_count_what_is_separated(table):
+def test_ranks_count_significantly_better_and_worse_systems(table):
     found = compare_scores(table)
-    mean, separated = table.mean(), dict(zip(found.pairs, found.separated[:, 0]))
+    mean, significant = table.mean(), dict(zip(found.pairs, found.significant[:, 0]))
     frame = found.to_frame(per_run=True).loc["score"]
     for place, name in enumerate(SYSTEMS):
         others = [
             other
             for number, other in enumerate(SYSTEMS)
-            if number != place and separated[tuple(sorted([place, number]))]
+            if number != place and significant[tuple(sorted([place, number]))]
         ]
         n_above = sum(mean[other] > mean[name] for other in others)
         n_below = sum(mean[other] < mean[name] for other in others)
@@ -741,7 +741,7 @@ def test_pictures_and_the_page_take_measures_of_any_name(table):
     ("name", "n_pairs", "by_t", "by_randomization"),
     [("trec_scores/adhoc8_ap", 8256, 0.374, 0.412), ("mteb_eng_v2", 5253, 0.666, 0.704)],
 )
-def test_published_tables_of_many_systems_are_separated(
+def test_published_systems_differ_significantly_as_often_as_before(
     name, n_pairs, by_t, by_randomization
 ):
     folder = os.environ.get("SKLEARN_TALR_DATA")
@@ -750,9 +750,11 @@ def test_published_tables_of_many_systems_are_separated(
     table = pd.read_csv(Path(folder, f"{name}.csv"))
     found = compare_scores(table, adjust="holm")
     assert len(found.pairs) == n_pairs
-    assert found.separated.mean() == pytest.approx(by_randomization, abs=0.002)
-    assert compare_scores(table, test="t").separated.mean() == pytest.approx(by_t, abs=1e-3)
-    assert compare_scores(table).separated.mean() > by_t + 0.02  # by max-t
+    assert found.significant.mean() == pytest.approx(by_randomization, abs=0.002)
+    assert compare_scores(table, test="t").significant.mean() == pytest.approx(
+        by_t, abs=1e-3
+    )
+    assert compare_scores(table).significant.mean() > by_t + 0.02  # by max-t
     assert not np.isnan(found.adjusted_p_value).any()
     worst = found.means[:, 0].argmin()
     assert found.rank_low[worst] > len(table.columns) / 2  # far from the first

@@ -104,16 +104,16 @@ def tasks(draw, word_sizes=(1, 4, 8)):
 @settings(deadline=None, max_examples=150)
 @given(task=tasks(), n_neighbors=st.sampled_from([1, 3, 10]))
 def test_neighbors_are_those_of_the_subset(task, n_neighbors):
-    neighbors, database, queries, allowed, among = task
+    neighbors, database, queries, allowed, include = task
     expected = slow_distances(queries, database)
     expected[~allowed] = np.inf
     n_neighbors = min(n_neighbors, int(allowed.sum(axis=1).min()))
     if not n_neighbors:
-        with pytest.raises(ValueError, match="among allows 0 items for query"):
-            neighbors.kneighbors(queries, 1, among=among)
+        with pytest.raises(ValueError, match="include allows 0 items for query"):
+            neighbors.kneighbors(queries, 1, include=include)
         return
     distances, indices, tied = neighbors.kneighbors(
-        queries, n_neighbors, return_tied=True, among=among
+        queries, n_neighbors, return_tied=True, include=include
     )
     order = order_of(expected)[:, :n_neighbors]
     assert_array_equal(indices, order)
@@ -125,10 +125,10 @@ def test_neighbors_are_those_of_the_subset(task, n_neighbors):
 @settings(deadline=None, max_examples=100)
 @given(task=tasks(word_sizes=[1]), radius=st.sampled_from([0, 2, 9]))
 def test_a_radius_finds_those_of_the_subset(task, radius):
-    neighbors, database, queries, allowed, among = task
+    neighbors, database, queries, allowed, include = task
     expected = slow_distances(queries, database)
     expected[~allowed] = np.inf
-    found = neighbors.radius_neighbors(queries, radius, among=among)
+    found = neighbors.radius_neighbors(queries, radius, include=include)
     for row, distances, indices in zip(expected, *found):
         inside = order_of(row[None])[0][: np.count_nonzero(row <= radius)]
         assert_array_equal(indices, inside)
@@ -145,11 +145,11 @@ def test_items_as_queries_are_not_their_own_neighbors(form, share):
     expected[~masks] = np.inf
     np.fill_diagonal(expected, np.inf)
     neighbors = HammingNeighbors(4).fit(database)
-    among = FORMS[form](masks, masks)
-    assert_array_equal(neighbors.kneighbors(among=among)[1], order_of(expected)[:, :4])
+    include = FORMS[form](masks, masks)
+    assert_array_equal(neighbors.kneighbors(include=include)[1], order_of(expected)[:, :4])
     n_allowed = int(masks[0].sum())
-    with pytest.raises(ValueError, match=f"among allows {n_allowed - 1} items"):
-        neighbors.kneighbors(n_neighbors=n_allowed, among=among)
+    with pytest.raises(ValueError, match=f"include allows {n_allowed - 1} items"):
+        neighbors.kneighbors(n_neighbors=n_allowed, include=include)
 
 
 @pytest.mark.parametrize("word_size", [1, 8])
@@ -166,7 +166,7 @@ def test_candidates_are_allowed_items(n_candidates, word_size):
     expected = slow_distances(weights, database)
     expected[(near > last[:, None]) | ~masks] = np.inf
     neighbors = WeightedHammingNeighbors(3, n_candidates=n_candidates).fit(database)
-    found = neighbors.kneighbors(weights, among=masks, return_distance=False)
+    found = neighbors.kneighbors(weights, include=masks, return_distance=False)
     if n_candidates < 300:
         assert_array_equal(found, order_of(expected)[:, :3])
     else:
@@ -176,7 +176,9 @@ def test_candidates_are_allowed_items(n_candidates, word_size):
 
 
 COUNTS = "two readings: a number of each item, such as its stock, or ids.*> 0.*np.unique"
-TABLE = r"a table of .* two readings: ratings, counts or flags.*among > 0.*list\(among\)"
+TABLE = (
+    r"a table of .* two readings: ratings, counts or flags.*include > 0.*list\(include\)"
+)
 
 
 class TestRefusals:
@@ -184,18 +186,18 @@ class TestRefusals:
     queries = np.eye(5, dtype=np.uint8)[:3]
 
     @pytest.mark.parametrize(
-        ("among", "message"),
+        ("include", "message"),
         [
-            ([0, 1], r"among contains \[1\], .* in `indices_`"),
-            ([[0, 2], [2, 3], [3, 7]], r"among contains \[7\]"),
-            ([-1, 2], r"among contains \[-1\]"),
-            ([2], "among allows 1 items for query 0, fewer than n_neighbors=2"),
-            ([], "among allows 0 items.*allow_fewer=True"),
-            (set(), "among allows 0 items"),
-            ([[0, 2], [3], [2, 4]], "among allows 1 items for query 1"),
-            ([True, True, False, False, False], "among allows 1 items"),
-            ([[0, 2], [2, 3]], "among has 2 lists for 3 queries"),
-            (({0, 2}, {2, 3}), "among has 2 lists for 3 queries"),
+            ([0, 1], r"include contains \[1\], .* in `indices_`"),
+            ([[0, 2], [2, 3], [3, 7]], r"include contains \[7\]"),
+            ([-1, 2], r"include contains \[-1\]"),
+            ([2], "include allows 1 items for query 0, fewer than n_neighbors=2"),
+            ([], "include allows 0 items.*allow_fewer=True"),
+            (set(), "include allows 0 items"),
+            ([[0, 2], [3], [2, 4]], "include allows 1 items for query 1"),
+            ([True, True, False, False, False], "include allows 1 items"),
+            ([[0, 2], [2, 3]], "include has 2 lists for 3 queries"),
+            (({0, 2}, {2, 3}), "include has 2 lists for 3 queries"),
             ([True, False], r"mask of shape \(2,\).* shape \(5,\)"),
             (np.ones((2, 5), dtype=bool), r"mask of shape \(2, 5\).*, or \(3, 5\)"),
             (np.ones((3, 4), dtype=bool), r"mask of shape \(3, 4\).*, or \(3, 5\)"),
@@ -212,9 +214,9 @@ class TestRefusals:
             (np.array([[0, 2], [2, 3], [3, 4]]), TABLE),
             (np.ones((3, 5), dtype=int).astype(object), TABLE),
             (np.ones((1, 2, 3), dtype=int), TABLE),
-            (pd.DataFrame(np.ones((3, 5), dtype=int)), r"list\(np.asarray\(among\)\)"),
-            (pd.DataFrame([["a"], ["b"], ["c"]]), r"list\(np.asarray\(among\)\)"),
-            ([0.5, 2.0], r"two readings: ratings.*among\) > 0.*astype"),
+            (pd.DataFrame(np.ones((3, 5), dtype=int)), r"list\(np.asarray\(include\)\)"),
+            (pd.DataFrame([["a"], ["b"], ["c"]]), r"list\(np.asarray\(include\)\)"),
+            ([0.5, 2.0], r"two readings: ratings.*include\) > 0.*astype"),
             (pd.Series([0, None, 2]), "missing values"),
             (pd.Series([0, None, 2], dtype="Int64"), "missing values"),
             # Pairs of a query and an item, and the places of a mask
@@ -224,17 +226,23 @@ class TestRefusals:
             ),
             (np.nonzero(np.eye(3, 5)), "two readings: ids, .* or rows and columns"),
             (([0, 1, 2], [2, 3, 4]), "two readings: ids, .* or rows and columns"),
-            (np.array([0.5, 2.0]), r"two readings: ratings.*among\) > 0.*astype"),
+            (np.array([0.5, 2.0]), r"two readings: ratings.*include\) > 0.*astype"),
             ([[0, 2], None, [3, 4]], r"entry 1 is None. Write \[\]"),
             ([[0, 2], float("nan"), [3, 4]], r"entry 1 is nan. Write \[\]"),
             ([[0, 2], pd.NA, [3, 4]], r"entry 1 is <NA>. Write \[\]"),
             ([[0, 2], 3, [3, 4]], r"entry 1 is 3. Write \[3\]"),
-            ([[0, 2], ["b"], [3, 4]], "among names ids, such as b, but the index has none"),
+            (
+                [[0, 2], ["b"], [3, 4]],
+                "include names ids, such as b, but the index has none",
+            ),
             (np.array(2), r"got ndarray. For one item write \[item\]"),
-            ({0: [2], 1: [3]}, r"of a dict of lists .among\[query\] for query in queries"),
+            (
+                {0: [2], 1: [3]},
+                r"of a dict of lists .include\[query\] for query in queries",
+            ),
             ([[0, 2], "b", [3, 4]], r"entry 1 is 'b'. Write \['b'\]"),
             ([[0, 2], [None], [3, 4]], r"missing values.* write \[\]"),
-            ([[0, 2], [[3]], [3, 4]], "among must be all strings.*of type list"),
+            ([[0, 2], [[3]], [3, 4]], "include must be all strings.*of type list"),
             ([[0, 2], {3: 1}, [3, 4]], "entry 1 is a dict"),
             ([[0, 2], np.eye(2), [3, 4]], "entry 1 is a ndarray of more than one"),
             ([True, 3, 4], "entries of type bool, int"),
@@ -242,7 +250,7 @@ class TestRefusals:
             # What is neither
             (2, r"got int. For one item write \[item\]"),
             ("02", "a mask of bool, got str"),
-            ({0: True, 2: False, 3: True}, "got dict.*in among.items"),
+            ({0: True, 2: False, 3: True}, "got dict.*in include.items"),
             (
                 pd.Series([True] * 5, index=[0, 1, 2, 4, 3]),
                 "items in another order than in",
@@ -250,37 +258,37 @@ class TestRefusals:
             (pd.DataFrame([[True] * 5] * 3).loc[:, ::-1], "items in another order than in"),
             (pd.Series([True, None, False, True, True]), "missing values.*fillna"),
             (sp.csr_array(np.eye(4)), r"mask of shape \(4, 4\)"),
-            (["a", "b"], "among names ids, such as a, but the index has none"),
+            (["a", "b"], "include names ids, such as a, but the index has none"),
         ],
     )
-    def test_the_remedy_is_named(self, among, message):
+    def test_the_remedy_is_named(self, include, message):
         with pytest.raises(ValueError, match=message):
-            self.neighbors.kneighbors(self.queries, among=among)
-        if "among allows" not in message:
-            with pytest.raises(ValueError, match=message.replace("among", "exclude")):
-                self.neighbors.radius_neighbors(self.queries, exclude=among)
+            self.neighbors.kneighbors(self.queries, include=include)
+        if "include allows" not in message:
+            with pytest.raises(ValueError, match=message.replace("include", "exclude")):
+                self.neighbors.radius_neighbors(self.queries, exclude=include)
 
     def test_stored_zeros_and_repeated_entries_of_a_sparse_mask(self):
-        among = sp.csr_array(([0, 1.0, 1.0], [2, 3, 3], [0, 3]), shape=(1, 6))
+        include = sp.csr_array(([0, 1.0, 1.0], [2, 3, 3], [0, 3]), shape=(1, 6))
         neighbors = HammingNeighbors(1).fit(np.eye(6))
-        assert_array_equal(neighbors.kneighbors(np.eye(6)[2:3], among=among)[1], [[3]])
+        assert_array_equal(neighbors.kneighbors(np.eye(6)[2:3], include=include)[1], [[3]])
 
     def test_labels_of_masks_are_compared_with_ids(self):
         named = HammingNeighbors(1).fit(np.eye(3), ids=["a", "b", "c"])
         mask = pd.DataFrame([[False, True, True]], columns=["a", "b", "c"])
-        assert named.kneighbors(np.eye(3)[:1], among=mask)[1].tolist() == [["b"]]
+        assert named.kneighbors(np.eye(3)[:1], include=mask)[1].tolist() == [["b"]]
         with pytest.raises(ValueError, match="in another order than in the index"):
-            named.kneighbors(np.eye(3)[:1], among=mask[["b", "a", "c"]])
+            named.kneighbors(np.eye(3)[:1], include=mask[["b", "a", "c"]])
 
     def test_rows_of_queries_are_joined_by_their_labels(self):
         queries = pd.DataFrame(np.eye(5)[:3], index=["u", "v", "w"])
         lists = pd.Series([[0, 2], [2, 3], [3, 4]], index=["u", "v", "w"])
         masks = pd.DataFrame(np.eye(3, 5) + np.eye(3, 5, 2) > 0, index=["u", "v", "w"])
         index = HammingNeighbors(1).fit(np.eye(5))
-        for among in (lists, masks):
-            index.kneighbors(queries, among=among)
-            with pytest.raises(ValueError, match="among has the same labels in another"):
-                index.kneighbors(queries, among=among[::-1])
+        for include in (lists, masks):
+            index.kneighbors(queries, include=include)
+            with pytest.raises(ValueError, match="include has the same labels in another"):
+                index.kneighbors(queries, include=include[::-1])
 
     @pytest.mark.parametrize("ids", [None, [7, 0, 1, 2, 3]])
     def test_masks_and_counts_remove_nothing(self, ids):
