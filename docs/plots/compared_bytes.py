@@ -1,6 +1,6 @@
 """Quality against stored bytes, two panels for each of six sets: binary queries and
-weighted queries. With binary queries of 4 bytes, a classifier and then TALRHasher are best on
-five sets, and a linear TALRHasher on the scenes.
+weighted queries. With binary queries of 4 bytes, a classifier and then TALRHasher are
+best on five sets, and a linear TALRHasher on the scenes.
 """
 
 import csv
