@@ -755,6 +755,17 @@ def speed_runs():
 
 
 @table
+def speed_first_call():
+    """CPU seconds with nothing compiled, and in a later process."""
+    title, head = "CPU seconds of the first call", ("nothing compiled", "later process")
+    first, later = (
+        seconds("bench_first_call", {title: when}, when, digits=1, head="CPU seconds")
+        for when in head
+    )
+    return [[*row, other[1]] for row, other in zip(first, later)]
+
+
+@table
 def speed_history():
     """Time of the rival over ours, by commit."""
     records = [json.loads(path.read_text()) for path in (HERE / "history").glob("*.json")]
