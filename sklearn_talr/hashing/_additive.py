@@ -63,8 +63,8 @@ class AdditiveHasher(BaseHasher):
     :class:`~sklearn_talr.neighbors.HashedNeighbors`, which asks by weights. That finds far
     more of the true neighbors than the Hamming distance of codes of the same length does.
     The Hamming distance of these codes finds few: take :class:`ITQHasher` where queries are
-    bits. HammingNeighbors refuses the codes of `encode`, unless ``metric="inner_product"``.
-    It cannot tell the bits of `transform` from other codes.
+    bits. HammingNeighbors refuses the codes of `encode` under every metric. It cannot tell
+    the bits of `transform` from other codes.
 
     The vectors are steps along principal axes, or they are found by alternating least
     squares and local search over the words. The latter is additive quantization (Babenko
@@ -217,7 +217,6 @@ class AdditiveHasher(BaseHasher):
     """
 
     default_query = "weights"
-    _fits_items = False  # whether an index holds the rows of `fit`, which it then says
     _follows_arrays = False  # bits are chosen by loops over the columns of NumPy arrays
 
     _parameter_constraints = {
@@ -265,12 +264,31 @@ class AdditiveHasher(BaseHasher):
         ConvergenceWarning
             If Ctrl-C has ended the fit early, which keeps the vectors found by then.
         """
-        if self.method == "codebooks" and self.n_bits % 8:
-            raise ValueError(
-                f"n_bits={self.n_bits} is no multiple of 8, the bits of a word of "
-                'method="codebooks". Change one of them, or set method="auto".'
-            )
-        return self._fit(X, y, self.method, self.max_samples)
+        return self._fit(X, y, self._checked_method(), self.max_samples)
+
+    @fit_method
+    def fit_database(self, X: Rows, y: Any = None) -> Self:
+        """Fit to rows that are all the items that will be searched.
+
+        Same as `fit`, except that ``method="auto"`` prefers codebooks more often: they fit
+        the rows of the fit more closely than other rows. An index that stores the codes of
+        all rows of `fit` calls this method.
+
+        Parameters
+        ----------
+        X : {array-like, CSR} of shape (n_samples, n_features)
+            Features of at least two samples.
+
+        y : Ignored
+            Present for API consistency.
+
+        Returns
+        -------
+        self : object
+            The fitted hasher.
+        """
+        method = self._checked_method()
+        return self._fit(X, y, method, self.max_samples, is_database=True)
 
     @available_if(_learns_in_parts)
     @fit_method
@@ -444,16 +462,22 @@ class AdditiveHasher(BaseHasher):
         n_found = sum(map_in_threads(one_thread()(count), blocks, self.n_jobs))
         return float(n_found / (n_neighbors * n_samples))
 
-    def _fit(self, X, y, method, max_samples):
-        # An index sets this flag for one fit: the rows are then also its items.
-        fits_items = vars(self).pop("_fits_items", False)
+    def _checked_method(self):
+        if self.method == "codebooks" and self.n_bits % 8:
+            raise ValueError(
+                f"n_bits={self.n_bits} is no multiple of 8, the bits of a word of "
+                'method="codebooks". Change one of them, or set method="auto".'
+            )
+        return self.method
+
+    def _fit(self, X, y, method, max_samples, *, is_database=False):
         X, seen = check_features(self, X)
         rng = independent_random_state(self.random_state)
         # An order at random: some of the first rows stand for all.
         sample = X[rng.permutation(X.shape[0])[:max_samples]]
         if self.metric != "cosine" and not sp.issparse(sample):
             sample = without_far_rows(sample)
-        are_items = fits_items and sample.shape[0] == X.shape[0]
+        are_items = is_database and sample.shape[0] == X.shape[0]
         settings = self._settings(self.max_iter)
         with one_thread():
             frame = choose_frame(sample, self.metric, self.n_bits)
