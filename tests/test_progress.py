@@ -115,7 +115,7 @@ class TestBlocksOfAnIndex:
 
     @pytest.fixture(autouse=True)
     def small_blocks(self, monkeypatch):
-        monkeypatch.setattr("sklearn_talr.neighbors._hashed_neighbors._ROWS_PER_BLOCK", 128)
+        monkeypatch.setattr("sklearn_talr.neighbors._fit_hasher._ROWS_PER_BLOCK", 128)
 
     def test_callbacks(self, few_digits):
         X, y = few_digits

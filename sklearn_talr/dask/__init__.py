@@ -1,14 +1,14 @@
-"""Codes of databases that no single machine holds, block by block over dask.
+"""Codes of databases that do not fit on one machine, block by block with dask.
 
-Features are encoded, codes counted and searched in blocks, wherever the blocks are: in
-threads, on the workers of a ``distributed.Client``, or under Ray by ``ray.util.dask``.
-Tables of counts are added and lists of neighbors merged in a tree, so the results are those
-of one machine. There is no scheduler here; the one that dask is set to use does the work.
+Features are encoded, and codes are counted and searched, block by block, where the blocks
+are: in threads, on the workers of a ``distributed.Client``, or under Ray with
+``ray.util.dask``. Tables of counts are added and lists of neighbors are merged in a tree,
+so the results are the same as on one machine. dask's current scheduler does the work.
 
 Codes in blocks are a list of delayed :class:`~sklearn_talr.codes.PackedCodes`, one for each
-block of rows, in order. :func:`encode` returns such a list, and so do a few lines of your
-own that read files. dask keeps the blocks on the workers, ``codes = dask.persist(*codes)``,
-and gathers them, ``concatenate_codes(dask.compute(*codes))``.
+block of rows, in order. :func:`encode` returns such a list. You can also make one from
+files in a few lines. ``codes = dask.persist(*codes)`` keeps the blocks on the workers, and
+``concatenate_codes(dask.compute(*codes))`` gathers them.
 
 Needs dask (extra ``dask``), which is imported on first use.
 """

@@ -1,4 +1,4 @@
-"""Blocks of dask arrays: samples of them, and their codes."""
+"""Blocks of dask arrays: samples of their rows, and their codes."""
 
 import math
 from copy import copy
@@ -22,6 +22,9 @@ from .._core.types import Any, Seed
 from .._core.validation import read_features
 from ..codes import PackedCodes, concatenate_codes
 
+# Results that one task merges.
+_PARTS_PER_MERGE = 8
+
 
 @validated(
     hasher=[HasMethods("fit")],
@@ -38,29 +41,29 @@ def fit(
 ) -> Any:
     """Fit a hasher on a sample of the rows of a dask array.
 
-    The rows are drawn from all blocks, each row of the array with the same chance, so that
-    blocks sorted by class or by date do no harm. Which rows depends on `random_state` and
+    The rows are drawn from all blocks, each row of the array with the same probability. So
+    blocks may be sorted by class or by date. The sample depends on `random_state` and on
     the number of rows, not on the blocks.
 
     Parameters
     ----------
     hasher : hasher, or Pipeline or search over parameters that ends in one
-        Of :mod:`sklearn_talr.hashing` or :mod:`sklearn_talr.baselines`. It is fitted in
-        place, in this process.
+        A hasher of :mod:`sklearn_talr.hashing` or :mod:`sklearn_talr.baselines`. It is
+        fitted in place, in this process.
 
     X : dask array of shape (n_total, n_features)
-        Features. Only the blocks are computed that hold a row of the sample.
+        Features. Only blocks with a row of the sample are computed.
 
     y : targets of length n_total, or dask array, default=None
-        As the `fit` of the hasher takes them. Row i of `X` goes with the i-th target, also
-        of a pandas Series, whose index is not looked at.
+        Targets, as the `fit` of the hasher takes them. Row i of `X` belongs to the i-th
+        target, also of a pandas Series, whose index is ignored.
 
     n_samples : int, default=20_000
-        Number of rows to draw, without replacement; all if there are no more. They must fit
+        Number of rows to draw, without replacement; all if there are fewer. They must fit
         in memory.
 
     random_state : int, RandomState instance or None, default=None
-        Seed of the drawing. The hasher has its own.
+        Draws the rows. The hasher has a parameter of its own.
 
     Returns
     -------
@@ -87,7 +90,8 @@ def fit(
     """
     unfitted = FittedHasher.of(hasher).check()
     X = checked_rows(X, "X", has_lengths=True)
-    X = X.map_blocks(read_features, dtype=X.dtype, meta=X._meta)  # rows can be drawn of CSR
+    # Blocks become CSR matrices or arrays, from which rows can be drawn.
+    X = X.map_blocks(read_features, dtype=X.dtype, meta=X._meta)
     n_total = len(X)
     if is_dask(y):
         y = checked_rows(y, "y", ndim=y.ndim, has_lengths=True)
@@ -101,32 +105,35 @@ def fit(
     if n_samples < n_total:
         rng = check_random_state(random_state)
         rows = np.sort(rng.choice(n_total, n_samples, replace=False))
-    if y is not None:  # pandas objects are sampled by position, whatever their labels are
-        y = y[rows] if is_dask(y) else safe_indexing(y, rows)
+    if is_dask(y):
+        y = y[rows]
+    elif y is not None:
+        # pandas objects are sampled by position, whatever their labels are.
+        y = safe_indexing(y, rows)
     X, y = import_dask().compute(X[rows], y)
     return hasher.fit(unfitted.read(X), y)
 
 
-_PARTS_PER_MERGE = 8
-
-
 def import_dask():
-    """Import dask with its arrays, or say what to install."""
-    what = (
+    """Import dask with its arrays; raise ImportError with the remedy if it is missing."""
+    message = (
         "sklearn_talr.dask needs dask, which is not installed. Install it, for instance by "
         "pip install sklearn-talr[dask]."
     )
-    optional("dask.array", what)
-    return optional("dask", what)
+    optional("dask.array", message)
+    return optional("dask", message)
 
 
 def is_dask(array):
-    """Whether an object is a dask collection; without importing dask."""
+    """Whether an object is a dask collection, without an import of dask."""
     return hasattr(array, "__dask_graph__")
 
 
 def checked_rows(X, name, *, ndim=2, has_lengths=False):
-    """A dask array whose blocks hold whole rows, perhaps known numbers of them."""
+    """A dask array whose blocks hold whole rows.
+
+    With `has_lengths`, the number of rows in each block must be known.
+    """
     if not isinstance(X, import_dask().array.Array):
         raise TypeError(
             f"{name} must be a dask array, got {type(X).__name__}. Make one by "
@@ -148,7 +155,7 @@ def delayed_rows(X):
 
 
 def delayed_blocks(blocks, name):
-    """Blocks of codes or of neighbors, delayed: those of a list, or of an array of bits."""
+    """Blocks of codes or of neighbors, delayed, from a list or from an array of bits."""
     if _is_list_of_delayed(blocks):
         return list(blocks)
     return delayed_rows(checked_rows(blocks, name))
@@ -162,7 +169,7 @@ def gathered(values):
 
 
 def merged(parts, merge):
-    """Merge delayed results in a tree, those of adjacent blocks first.
+    """Merge delayed results in a tree, first the results of adjacent blocks.
 
     Parameters
     ----------
@@ -196,8 +203,9 @@ def encode(hasher: Any, X: Any) -> list[Any]:
     Parameters
     ----------
     hasher : fitted hasher, or Pipeline or search over parameters that ends in one
-        Of :mod:`sklearn_talr.hashing` or :mod:`sklearn_talr.baselines`. It travels to each
-        worker once. Fitting it again later does not change the codes of this call.
+        A hasher of :mod:`sklearn_talr.hashing` or :mod:`sklearn_talr.baselines`. It is
+        sent to each worker once. Fitting it again later does not change the codes of this
+        call.
 
     X : dask array of shape (n_samples, n_features)
         Features, in blocks of any number of rows. A block may be a CSR matrix.
@@ -205,10 +213,10 @@ def encode(hasher: Any, X: Any) -> list[Any]:
     Returns
     -------
     codes : list of Delayed
-        One for each block of rows of `X`, in order, which computes to the
-        :class:`~sklearn_talr.codes.PackedCodes` of the block, with factors and addends
-        where the scores of the hasher need these. Nothing is computed yet: keep the codes
-        on the workers by ``codes = dask.persist(*codes)``, or gather them by
+        The codes of each block of rows of `X`, in order. Each computes to
+        :class:`~sklearn_talr.codes.PackedCodes`, with factors and addends if the scores of
+        the hasher need them. Nothing is computed yet: keep the codes on the workers with
+        ``codes = dask.persist(*codes)``, or gather them with
         ``concatenate_codes(dask.compute(*codes))``.
 
     Raises
@@ -220,12 +228,13 @@ def encode(hasher: Any, X: Any) -> list[Any]:
         If the hasher is not fitted.
 
     ValueError
-        If `X` has not the number of features that the hasher was fitted to.
+        If `X` has another number of features than `fit` of the hasher was given.
 
     Notes
     -----
-    The codes are those of ``hasher.encode``. An activation within rounding of 0 may get
-    another sign there, since the order in which BLAS adds depends on the number of rows.
+    The codes are the same as from ``hasher.encode``, with one exception: an activation that
+    is 0 but for rounding may have another sign, since the order of the sums in BLAS depends
+    on the number of rows.
 
     Examples
     --------
@@ -244,23 +253,24 @@ def encode(hasher: Any, X: Any) -> list[Any]:
     PackedCodes(n_samples=100, n_bits=4, bitorder='little')
     """
     parts = FittedHasher.of(hasher).check()
-    dask, X = import_dask(), checked_rows(X, "X")
+    dask = import_dask()
+    X = checked_rows(X, "X")
     check_is_fitted(hasher)
     if X.shape[1] != parts.first.n_features_in_:
         raise ValueError(
             f"X has {X.shape[1]} features, but {parts.name} was fitted to "
             f"{parts.first.n_features_in_}."
         )
-    # Copies, which stay as they are if the user fits the hasher again
-    before = tuple(map(copy, parts.before))
-    parts = FittedHasher(None, copy(parts.hasher), before)
-    everywhere = dask.delayed(parts, traverse=False)
+    # Copies do not change if the user fits the hasher again.
+    steps = tuple(map(copy, parts.before))
+    parts = FittedHasher(None, copy(parts.hasher), steps)
+    shared_parts = dask.delayed(parts, traverse=False)
     encode_block = dask.delayed(_encode_block)
-    return [encode_block(everywhere, block) for block in delayed_rows(X)]
+    return [encode_block(shared_parts, block) for block in delayed_rows(X)]
 
 
 def _encode_block(hasher, X):
-    """Codes of a block, which may hold no rows: a hasher would refuse these."""
+    """Codes of a block. It may hold no rows, which a hasher would refuse."""
     if X.shape[0]:
         return hasher.encode(X)
     n_bits = len(hasher.hasher.get_feature_names_out())

@@ -1,15 +1,16 @@
 """Counts of a database in blocks: one table for each block, added in a tree."""
 
 from functools import reduce
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.utils import gen_batches
 
 from .._core.compat import validated
 from .._core.types import Affinity, Any, Column
-from ..affinity import resolve_affinity
+from ..affinity import BaseAffinity, resolve_affinity
 from ..affinity._excluded import leave_out_groups
-from ..codes import pack_codes
+from ..codes import PackedCodes, pack_codes
 from ..histogram import HammingHistogram
 from ..histogram import hamming_histogram as count_in_memory
 from ._blocks import (
@@ -22,6 +23,7 @@ from ._blocks import (
     merged,
 )
 
+# A task counts so many queries that their table takes at most this memory.
 _BYTES_PER_TABLE = 2**26
 
 
@@ -38,32 +40,33 @@ def hamming_histogram(
 ) -> HammingHistogram:
     """Count items of a database in blocks by affinity level and Hamming distance.
 
-    The table is that of :func:`sklearn_talr.histogram.hamming_histogram`, whatever the
-    blocks are.
+    The table is the same as from :func:`sklearn_talr.histogram.hamming_histogram`, whatever
+    the blocks are.
 
     Parameters
     ----------
     query_codes : array-like of shape (n_queries, n_bits) of 0/1, PackedCodes, or blocks
-        Codes of the queries. They are gathered in memory, and travel to each worker once.
+        Codes of the queries. They are gathered in memory, and sent to each worker once.
 
     database_codes : list of Delayed, or dask array of shape (n_database, n_bits) of 0/1
         Codes of the database in blocks, as :func:`encode` returns them.
 
-    affinity : "auto" or affinity oracle
-        Who is similar to whom, see :mod:`sklearn_talr.affinity`. ``"auto"`` chooses by the
-        form of `y_database`, or of `y_query` where that is a dask array.
+    affinity : "auto" or affinity object
+        Defines which items are similar to a query, see :mod:`sklearn_talr.affinity`.
+        ``"auto"`` chooses it from the form of `y_database`, or of `y_query` if `y_database`
+        is a dask array.
 
     y_query : targets of length n_queries, or dask array
-        Targets of the queries, as the oracle takes them. They are gathered in memory.
+        Targets of the queries, as the affinity takes them. They are gathered in memory.
 
     y_database : targets of length n_database, or dask array
         Targets of the database, of the same kind. A dask array stays on the workers, and
-        has the blocks of the codes. Other targets travel whole to each worker, once, and
-        so do those of a JudgmentAffinity.
+        must have the blocks of the codes. Other targets, and targets of a JudgmentAffinity,
+        are sent to each worker as a whole, once.
 
     groups_query, groups_database : array-like of shape (n,), or dask array, default=None
-        Labels of groups. Items of the query's own group do not count. Groups, and targets
-        of the database with them, are gathered, and travel whole to each worker.
+        Group labels. Items of the query's own group are ignored. With groups, the groups
+        and the targets of the database are gathered, and sent to each worker as a whole.
 
     Returns
     -------
@@ -81,11 +84,10 @@ def hamming_histogram(
     Notes
     -----
     A task counts one block of the database for so many queries that their table takes 64
-    MiB, and a task that adds holds up to eight such tables.
+    MiB. A task that adds tables holds up to eight of them.
 
-    Under a ThresholdAffinity a pair whose distance is a threshold but for rounding may
-    change its level with the blocks. Targets that are a dask array are checked block by
-    block.
+    With a ThresholdAffinity, a pair whose distance equals a threshold but for rounding may
+    have another level with other blocks. A dask array of targets is checked block by block.
 
     Examples
     --------
@@ -98,11 +100,13 @@ def hamming_histogram(
     array([[[1, 0, 0],
             [1, 1, 0]]])
     """
-    dask, queries = import_dask(), pack_codes(gathered(query_codes))
+    dask = import_dask()
+    queries = pack_codes(gathered(query_codes))
     codes = delayed_blocks(database_codes, "database_codes")
     if y_query is None or y_database is None:
         raise ValueError("y_query and y_database are needed to know what is relevant.")
-    if not is_dask(y_database):  # whose form says more than that of few queries
+    if not is_dask(y_database):
+        # The form of all targets says more than the form of the few targets of queries.
         affinity, y_database = resolve_affinity(affinity, None, y_database)
     affinity, y_query = resolve_affinity(affinity, None, gathered(y_query))
     if len(queries) != y_query.shape[0]:
@@ -110,22 +114,13 @@ def hamming_histogram(
             "query_codes and y_query must have equal length, got "
             f"{len(queries)} and {y_query.shape[0]}."
         )
-
-    # Of each block of codes, delayed targets or the slice of them that is the block's
     is_grouped = groups_query is not None or groups_database is not None
     if is_dask(y_database) and not (affinity.by_number or is_grouped):
-        targets = checked_rows(y_database, "y_database", ndim=y_database.ndim)
-        targets, y_database = delayed_rows(targets), None
-        if len(targets) != len(codes):
-            raise ValueError(
-                "y_database must have the blocks of database_codes, got "
-                f"{len(targets)} and {len(codes)}. Rechunk it by y_database.rechunk(...)."
-            )
+        targets = _targets_in_blocks(y_database, codes)
+        shared = _Shared(queries, affinity, y_query, None)
     else:
         y_database = affinity.check_targets(gathered(y_database))
-        lengths = [dask.delayed(len)(block) for block in codes]
-        slices = dask.delayed(_consecutive_slices)(lengths, y_database.shape[0])
-        targets = [slices[number] for number in range(len(codes))]
+        targets = _slices_of_blocks(codes, y_database.shape[0])
         affinity, y_query, y_database = leave_out_groups(
             affinity,
             y_query,
@@ -133,31 +128,84 @@ def hamming_histogram(
             groups_query=gathered(groups_query),
             groups_database=gathered(groups_database),
         )
-    # As many queries in a task as have a table that is not too large
-    y_items = y_query if y_database is None else y_database
-    n_levels = len(affinity.levels_between(y_query, y_items))
-    size = max(1, _BYTES_PER_TABLE // (8 * n_levels * (queries.n_bits + 1)))
-    # One object, so that a shared matrix travels once
-    shared = queries, affinity, y_query, y_database
-    everywhere, count = dask.delayed(shared, traverse=False), dask.delayed(_count_block)
-    tables = [
-        merged([count(everywhere, rows, *block) for block in zip(codes, targets)], _added)
-        for rows in gen_batches(len(queries), size)
-    ]
+        shared = _Shared(queries, affinity, y_query, y_database)
+    batches = list(gen_batches(len(queries), _n_queries_per_task(shared)))
+    # One object for all tasks, so that a shared matrix is sent to each worker once.
+    shared = dask.delayed(shared, traverse=False)
+    count = dask.delayed(_count_block)
+    tables = []
+    for rows in batches:
+        parts = [count(shared, rows, *block) for block in zip(codes, targets)]
+        tables.append(merged(parts, _sum_tables))
     tables = dask.compute(*tables)
     if not isinstance(tables[0], HammingHistogram):
         raise ValueError("database_codes must hold at least one code, got none.")
-    # One table of all queries; that of some may lack the highest levels
+    return _stack_queries(tables, batches, queries)
+
+
+class _Shared(NamedTuple):
+    """Arguments that the tasks of all blocks share.
+
+    Parameters
+    ----------
+    queries : PackedCodes
+        Codes of the queries.
+
+    affinity : BaseAffinity
+        The affinity object.
+
+    y_query : targets of length n_queries
+        Targets of the queries.
+
+    y_database : targets of length n_database, or None
+        Targets of the whole database. None if each block has targets of its own.
+    """
+
+    queries: PackedCodes
+    affinity: BaseAffinity
+    y_query: object
+    y_database: object
+
+
+def _targets_in_blocks(y_database, codes):
+    """Delayed targets of each block of codes."""
+    targets = delayed_rows(checked_rows(y_database, "y_database", ndim=y_database.ndim))
+    if len(targets) != len(codes):
+        raise ValueError(
+            "y_database must have the blocks of database_codes, got "
+            f"{len(targets)} and {len(codes)}. Rechunk it by y_database.rechunk(...)."
+        )
+    return targets
+
+
+def _slices_of_blocks(codes, n_targets):
+    """Delayed slices of the targets of the whole database, one for each block of codes."""
+    dask = import_dask()
+    lengths = [dask.delayed(len)(block) for block in codes]
+    consecutive_slices = dask.delayed(_consecutive_slices)(lengths, n_targets)
+    return [consecutive_slices[number] for number in range(len(codes))]
+
+
+def _n_queries_per_task(shared):
+    """As many queries as have a table that is not too large."""
+    y_database = shared.y_query if shared.y_database is None else shared.y_database
+    n_levels = len(shared.affinity.levels_between(shared.y_query, y_database))
+    n_bytes_per_query = 8 * n_levels * (shared.queries.n_bits + 1)
+    return max(1, _BYTES_PER_TABLE // n_bytes_per_query)
+
+
+def _stack_queries(tables, batches, queries):
+    """One table of all queries, from tables of batches, which may lack some levels."""
     levels = reduce(np.union1d, [table.levels for table in tables])
     counts = np.zeros((len(queries), len(levels), queries.n_bits + 1), dtype=np.int64)
-    for rows, table in zip(gen_batches(len(queries), size), tables):
+    for rows, table in zip(batches, tables):
         places = np.searchsorted(levels, table.levels)
         counts[rows, places] = table.counts
     return HammingHistogram(counts, levels, queries.n_bits)
 
 
 def _consecutive_slices(lengths, n_targets):
-    """Slices of these lengths, one after another, which must be `n_targets` in all."""
+    """Consecutive slices of these lengths, whose sum must be `n_targets`."""
     ends = np.cumsum(lengths).tolist()
     if ends[-1] != n_targets:
         raise ValueError(
@@ -168,15 +216,24 @@ def _consecutive_slices(lengths, n_targets):
 
 
 def _count_block(shared, rows, codes, targets):
-    """Table of some queries and the codes of a block; 0 if it holds none."""
-    queries, affinity, y_query, y_database = shared
-    if y_database is not None:
-        targets = y_database[targets]
+    """Table of some queries and the codes of a block; 0 if the block holds no codes.
+
+    `targets` are the targets of the block, or their slice of ``shared.y_database``.
+    """
+    if shared.y_database is not None:
+        targets = shared.y_database[targets]
     if not len(codes) and not targets.shape[0]:
         return 0
-    return count_in_memory(queries[rows], codes, affinity, y_query[rows], targets, n_jobs=1)
+    return count_in_memory(
+        shared.queries[rows],
+        codes,
+        shared.affinity,
+        shared.y_query[rows],
+        targets,
+        n_jobs=1,
+    )
 
 
-def _added(tables):
-    """Sum of the tables of blocks; 0 where no block holds codes."""
+def _sum_tables(tables):
+    """Sum of the tables of blocks; 0 if no block holds codes."""
     return sum(filter(None, tables))

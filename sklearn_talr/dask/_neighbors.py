@@ -1,4 +1,4 @@
-"""Nearest neighbors in blocks: every block is searched, and the results are merged."""
+"""Nearest neighbors in blocks: each block is searched, and the results are merged."""
 
 from functools import partial
 from numbers import Integral, Real
@@ -14,18 +14,20 @@ from .._core.validation import ragged
 from ..codes import pack_codes
 from ._blocks import delayed_blocks, gathered, import_dask, merged
 
-_FOUND_PER_TASK = 2**22
+# A task searches so many queries that they find about this number of neighbors in a block.
+_NEIGHBORS_PER_TASK = 2**22
 
 
 @validated(neighbors=[HasMethods(["fit", "kneighbors"])])
 def index(neighbors: Any, codes: Any) -> list[Any]:
-    """Index each block of codes for search, and keep the indexes on the workers.
+    """Index each block of codes, and keep the indexes on the workers.
 
     Parameters
     ----------
     neighbors : HammingNeighbors or WeightedHammingNeighbors
-        What is fitted to each block, with these parameters. The latter searches by
-        weighted queries, and takes factors and addends of the codes into account.
+        An index with the parameters to use. A clone is fitted to each block.
+        WeightedHammingNeighbors takes weights as queries, and codes with factors and
+        addends.
 
     codes : list of Delayed, or dask array of shape (n_database, n_bits) of 0/1
         Codes of the database in blocks, as :func:`encode` returns them.
@@ -33,9 +35,9 @@ def index(neighbors: Any, codes: Any) -> list[Any]:
     Returns
     -------
     database : list of Delayed
-        The fitted neighbors of each block, computed or being computed by the scheduler that
-        dask is set to use: what :func:`kneighbors` and :func:`radius_neighbors` search.
-        They are kept as long as this list is.
+        The fitted index of each block, for :func:`kneighbors` and
+        :func:`radius_neighbors`. dask's current scheduler computes them now, and keeps them
+        as long as this list exists.
 
     Raises
     ------
@@ -43,8 +45,8 @@ def index(neighbors: Any, codes: Any) -> list[Any]:
         If `codes` are neither delayed blocks nor a dask array.
 
     ValueError
-        If the neighbors refuse the codes, as HammingNeighbors does codes with factors. dask
-        raises it once results of the block are asked for.
+        If the index refuses the codes, as HammingNeighbors refuses codes with factors. dask
+        raises the error when results of the block are computed.
 
     Warns
     -----
@@ -53,7 +55,7 @@ def index(neighbors: Any, codes: Any) -> list[Any]:
 
     Notes
     -----
-    Under Ray the indexed blocks lie in the driver, and are handed to the workers in each
+    Under Ray the indexed blocks are kept in the driver, and are sent to the workers in each
     search.
 
     Examples
@@ -80,9 +82,9 @@ def kneighbors(queries: Any, database: Any, n_neighbors: int = 10) -> tuple[Arra
     Parameters
     ----------
     queries : array-like of shape (n_queries, n_columns), PackedCodes, or blocks of either
-        What `kneighbors` of the indexed neighbors takes: codes, or the `query_weights` of
-        the hasher where the blocks are indexed by weights. They are gathered in memory,
-        and travel to each worker once.
+        Queries in the form that the index takes: codes, or `query_weights` of the hasher
+        for WeightedHammingNeighbors. They are gathered in memory, and sent to each worker
+        once.
 
     database : list of Delayed
         Blocks that :func:`index` has indexed.
@@ -96,8 +98,8 @@ def kneighbors(queries: Any, database: Any, n_neighbors: int = 10) -> tuple[Arra
         Distances, ascending.
 
     indices : ndarray of shape (n_queries, n_neighbors), dtype int64
-        Rows of all blocks together, ascending within a distance: what the neighbors find
-        that are fitted to all codes, whatever the blocks are.
+        Rows of the neighbors, counted over all blocks, ascending within a distance. They
+        are the same as from one index of all codes, whatever the blocks are.
 
     Raises
     ------
@@ -109,10 +111,11 @@ def kneighbors(queries: Any, database: Any, n_neighbors: int = 10) -> tuple[Arra
 
     Notes
     -----
-    A task finds about 4 million neighbors at a time in one block, and a task that merges
-    holds up to eight such results.
+    A task finds about 4 million neighbors in one block. A task that merges results holds up
+    to eight of them.
 
-    With `n_candidates` of the neighbors each block compares so many items by weights.
+    With `n_candidates` of WeightedHammingNeighbors, weights are compared with this number
+    of items in each block.
 
     Examples
     --------
@@ -126,15 +129,16 @@ def kneighbors(queries: Any, database: Any, n_neighbors: int = 10) -> tuple[Arra
     >>> kneighbors([[0, 0]], database, n_neighbors=2)
     (array([[0, 1]]), array([[3, 1]]))
     """
-    size = max(1, _FOUND_PER_TASK // n_neighbors)
-    parts = _search(queries, database, size, n_neighbors=n_neighbors)
-    n_items = parts[0].n_items
+    n_queries_per_task = max(1, _NEIGHBORS_PER_TASK // n_neighbors)
+    search = _BlockSearch(n_neighbors=n_neighbors)
+    batches = _search(queries, database, search, n_queries_per_task)
+    n_items = batches[0].n_items
     if n_neighbors > n_items:
         raise ValueError(
             f"n_neighbors={n_neighbors} is more than the {n_items} items of the database."
         )
-    distances = np.concatenate([part.distances for part in parts])
-    indices = np.concatenate([part.indices for part in parts])
+    distances = np.concatenate([found.distances for found in batches])
+    indices = np.concatenate([found.indices for found in batches])
     return distances.reshape(-1, n_neighbors), indices.reshape(-1, n_neighbors)
 
 
@@ -159,7 +163,7 @@ def radius_neighbors(queries: Any, database: Any, radius: float = 2) -> tuple[Ar
         Distances, ascending.
 
     indices : ndarray of shape (n_queries,) of arrays of int64
-        Rows of all blocks together, ascending within a distance.
+        Rows of the items, counted over all blocks, ascending within a distance.
 
     Raises
     ------
@@ -167,7 +171,7 @@ def radius_neighbors(queries: Any, database: Any, radius: float = 2) -> tuple[Ar
         If `database` is not indexed.
 
     ValueError
-        If queries and codes differ in length, or the indexed neighbors refuse `radius`.
+        If queries and codes differ in length, or the index refuses `radius`.
 
     Examples
     --------
@@ -180,9 +184,10 @@ def radius_neighbors(queries: Any, database: Any, radius: float = 2) -> tuple[Ar
     >>> distances[0], indices[0]
     (array([0, 1, 1]), array([3, 1, 2]))
     """
-    (found,) = _search(queries, database, radius=radius)
-    ends = np.cumsum(found.sizes)[:-1]
-    return tuple(ragged(np.split(each, ends)) for each in found[2:])
+    (found,) = _search(queries, database, _BlockSearch(radius=radius))
+    ends = np.cumsum(found.counts)[:-1]
+    distances = ragged(np.split(found.distances, ends))
+    return distances, ragged(np.split(found.indices, ends))
 
 
 class _Found(NamedTuple):
@@ -191,51 +196,84 @@ class _Found(NamedTuple):
     Parameters
     ----------
     n_items : int
-        Number of items that were searched.
+        Number of items in the blocks.
 
-    sizes : ndarray of shape (n_queries,)
+    counts : ndarray of shape (n_queries,)
         Number of items that each query has found.
 
     distances, indices : ndarray of shape (n_found,)
-        The items that the first query has found, by distance and index, then those of the
-        second, and so on. Indices count from the first item that was searched.
+        Distances and indices of the items that the first query has found, by distance and
+        index, then of the items of the second query, and so on. The first item of the
+        blocks has index 0.
     """
 
     n_items: int
-    sizes: np.ndarray
+    counts: np.ndarray
     distances: np.ndarray
     indices: np.ndarray
 
 
-def _search(queries, database, size=None, n_neighbors=None, radius=None):
-    """Search all blocks for `size` queries at a time, or for all, and merge the results.
+class _BlockSearch(NamedTuple):
+    """A search for neighbors, or for all items within a radius."""
 
-    `database` are indexed blocks, as a list of Delayed. Returns a tuple of _Found: results
-    of consecutive slices of queries, from the whole database.
+    n_neighbors: int | None = None
+    radius: float | None = None
+
+    def run(self, neighbors, queries):
+        """Distances and indices of the items that queries find in a block."""
+        if self.radius is not None:
+            return neighbors.radius_neighbors(queries, self.radius)
+        n_neighbors = min(self.n_neighbors, neighbors.n_items_)
+        return neighbors.kneighbors(queries, n_neighbors)
+
+
+def _search(queries, database, search, n_queries_per_task=None):
+    """Search all blocks of a database, and merge the results.
+
+    Parameters
+    ----------
+    queries : array-like, PackedCodes, or blocks of either
+        The queries.
+
+    database : list of Delayed
+        Indexed blocks.
+
+    search : _BlockSearch
+        The search.
+
+    n_queries_per_task : int, default=None
+        Number of queries in a task. None searches all queries in one task for each block.
+
+    Returns
+    -------
+    batches : tuple of _Found
+        Items of the whole database that consecutive slices of queries have found.
     """
     if queries is None:
         raise ValueError(
             "queries is None: blocks know no items of other blocks, so items of the "
             "database are no queries here. Pass their codes."
         )
-    dask, queries = import_dask(), gathered(queries)
+    dask = import_dask()
+    queries = gathered(queries)
     blocks = delayed_blocks(database, "database")
-    everywhere, search = dask.delayed(queries, traverse=False), dask.delayed(_search_block)
-    how, merge = (n_neighbors, radius), partial(_merge_found, n_neighbors)
-    results = [
-        merged([search(block, everywhere, rows, *how) for block in blocks], merge)
-        for rows in gen_batches(len(queries), size or len(queries))
-    ]
-    return dask.compute(*results)
+    shared_queries = dask.delayed(queries, traverse=False)
+    search_block = dask.delayed(_search_block)
+    merge_found = partial(_merge_found, n_neighbors=search.n_neighbors)
+    batches = []
+    for rows in gen_batches(len(queries), n_queries_per_task or len(queries)):
+        parts = [search_block(block, shared_queries, rows, search) for block in blocks]
+        batches.append(merged(parts, merge_found))
+    return dask.compute(*batches)
 
 
 def _fit_block(neighbors, codes):
-    """Neighbors fitted to the codes of a block; None if it holds none."""
+    """An index of the codes of a block; None if the block is empty."""
     return clone(neighbors).fit(pack_codes(codes)) if len(codes) else None
 
 
-def _search_block(neighbors, queries, rows, n_neighbors, radius):
-    """Items that a slice of queries finds in a block; no `neighbors`: it is empty."""
+def _search_block(neighbors, queries, rows, search):
+    """Items that a slice of queries finds in a block; `neighbors` of no items is None."""
     if neighbors is None:
         nothing = np.zeros(0, dtype=np.int64)
         return _Found(0, np.zeros(rows.stop - rows.start, np.int64), nothing, nothing)
@@ -246,34 +284,37 @@ def _search_block(neighbors, queries, rows, n_neighbors, radius):
         )
     if neighbors.ids_ is not None or neighbors.n_samples_fit_ > neighbors.n_items_:
         raise ValueError(
-            "database has a block whose items have ids, or that has lost some, so that "
-            "rows of all blocks together cannot be counted. Index the codes of the items "
-            "by index(HammingNeighbors(), codes), and look ids up by the rows that are "
-            "found: ids[indices]."
+            "database has a block whose items have ids, or from which items were removed, "
+            "so that rows of all blocks together cannot be counted. Index the codes of the "
+            "items by index(HammingNeighbors(), codes), and look ids up by the indices "
+            "that are returned: ids[indices]."
         )
-    if radius is None:
-        n_here = min(n_neighbors, neighbors.n_items_)
-        distances, indices = neighbors.kneighbors(queries[rows], n_here)
-    else:
-        distances, indices = neighbors.radius_neighbors(queries[rows], radius)
-    sizes = np.array([len(row) for row in indices])
-    distances, indices = np.concatenate(distances), np.concatenate(indices)
-    return _Found(neighbors.n_items_, sizes, distances, indices)
+    distances, indices = search.run(neighbors, queries[rows])
+    return _Found(
+        n_items=neighbors.n_items_,
+        counts=np.array([len(items) for items in indices]),
+        distances=np.concatenate(distances),
+        indices=np.concatenate(indices),
+    )
 
 
-def _merge_found(most, parts):
+def _merge_found(blocks, n_neighbors):
     """Merge the items found in adjacent blocks by query, then distance, then index.
 
-    Sorting is stable, so items at one distance stay in the order of the blocks.
+    Sorting is stable, so items at one distance stay in the order of the blocks. At most
+    `n_neighbors` items of each query are kept, or all if it is None.
     """
-    starts = np.cumsum([0, *(part.n_items for part in parts)])
-    queries = np.arange(len(parts[0].sizes))
-    query = np.concatenate([np.repeat(queries, part.sizes) for part in parts])
-    distances = np.concatenate([part.distances for part in parts])
-    indices = np.concatenate([part.indices + start for part, start in zip(parts, starts)])
+    starts = np.cumsum([0, *(found.n_items for found in blocks)])
+    queries = np.arange(len(blocks[0].counts))
+    query = np.concatenate([np.repeat(queries, found.counts) for found in blocks])
+    distances = np.concatenate([found.distances for found in blocks])
+    indices = np.concatenate(
+        [found.indices + start for found, start in zip(blocks, starts)]
+    )
     order = np.lexsort((distances, query))
-    sizes = np.sum([part.sizes for part in parts], axis=0)
-    if most is not None:
-        place = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        order, sizes = order[place < most], np.minimum(sizes, most)
-    return _Found(int(starts[-1]), sizes, distances[order], indices[order])
+    counts = np.sum([found.counts for found in blocks], axis=0)
+    if n_neighbors is not None:
+        place = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
+        order = order[place < n_neighbors]
+        counts = np.minimum(counts, n_neighbors)
+    return _Found(int(starts[-1]), counts, distances[order], indices[order])

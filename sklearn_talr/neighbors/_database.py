@@ -2,14 +2,10 @@
 
 from inspect import isfunction
 from numbers import Integral, Real
-from operator import attrgetter
 from typing import Any, ClassVar, Literal, NamedTuple, Self, overload
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.sparse import csr_array
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from .._core.compat import Interval, StrOptions
 from .._core.parameters import KW_ONLY, parameters
@@ -25,28 +21,20 @@ from .._core.types import (
 )
 from .._core.validation import ragged, refuse_unlike_labels
 from ..affinity import BaseAffinity
-from ..affinity._excluded import leave_out_groups
-from ..codes import PackedCodes, hamming_distances
-from ..codes._packed import wrap_bytes
-from ..codes._scores import signs_of_bits
-from ..histogram import RankingHistogram, hamming_histogram
-from ..histogram._hamming import weighted_histograms
+from ..codes import PackedCodes
 from ..measures import Measure, parse_measure
 from ..measures._base import refuse_scorer
 from ..measures._evaluation import average_queries, check_weights
-from ._answers import Queries, answers, nearest
+from ._base import FittedAtOnce, as_results, fitted_property
 from ._files import load_index, save_index
-from ._filters import (
-    ALL_ROWS,
-    Eligible,
-    read_eligible,
-    read_items,
-    refuse_few,
-    refuse_other_order,
-)
+from ._filters import Eligible, read_eligible, read_items, refuse_few
 from ._ids import make_ids
 from ._index import Index
 from ._read import check_number
+from ._requests import Queries, SearchRequest
+from ._scoring import count_by_distance
+from ._search import search, search_blocks
+from ._targets import Targets
 
 
 class Ranking(NamedTuple):
@@ -58,7 +46,7 @@ class Ranking(NamedTuple):
         Distances, ascending.
 
     indices : ndarray of shape (n_queries, n_items) of int64
-        Indices of the items, by which tied ones ascend; or ids, as of `kneighbors`.
+        Indices of the items, ascending within a distance; ids if the items have ids.
 
     ties : ndarray of shape (n_queries, n_items) of int64
         Number of the tie that each place belongs to, 0 for the nearest.
@@ -69,52 +57,13 @@ class Ranking(NamedTuple):
     ties: np.ndarray
 
 
-def of_fitted(path: str, doc: str) -> Any:
-    """A property of an estimator that is read from its fitted state of this moment."""
-    return property(lambda self: attrgetter(path)(self._get_fitted()), doc=doc)
-
-
-class FittedAtOnce(BaseEstimator):
-    """Base of estimators whose fitted state is one object.
-
-    All that is fitted stands in one attribute, `_fitted`, which is never changed but
-    replaced as a whole, last of all. So a call that fails or is interrupted leaves the
-    estimator as it was, and a call in another thread takes either the old or the new.
-    """
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_fitted")
-
-    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        unfitted = super().__repr__(N_CHAR_MAX)
-        fitted = vars(self).get("_fitted")
-        return unfitted if fitted is None else f"{unfitted} of {fitted}"
-
-    def _get_fitted(self):
-        """The fitted state of this moment, to be taken once in each call."""
-        fitted = vars(self).get("_fitted")
-        if fitted is None:
-            check_is_fitted(self)
-        return fitted
-
-    n_items_: int = of_fitted("n_items", "Number of items.")
-    nbytes: int = of_fitted(
-        "nbytes", "Bytes of memory for all items, without targets and features."
-    )
-
-    @property
-    def n_bytes_per_item_(self) -> float:
-        """Bytes of memory for an item, in the mean, without targets."""
-        return self.nbytes / self.n_items_
-
-
 @parameters
 class CodeDatabase(FittedAtOnce):
-    """Base of all estimators of this room: items, questions about them, and their files.
+    """Base of the indexes of single items: they are added, searched, scored and saved.
 
-    A child defines two methods: ``_read(X, index)`` makes packed codes of items and their
-    Columns, those of the index if there is one, and ``_queries(X, index)`` makes packed
-    bytes, or weights, of what a user asks by; None are the items.
+    A subclass defines two methods. ``_read_items(X, index)`` returns packed codes of items
+    and their Columns; the Columns are those of the index unless `index` is None.
+    ``_read_query_values(X, index)`` returns packed bytes or weights of queries.
     """
 
     _parameter_constraints = {
@@ -141,14 +90,14 @@ class CodeDatabase(FittedAtOnce):
             Codes; positive entries are ones.
 
         y : targets of length n_samples, default=None
-            Labels, 0/1 label indicators, a PrecomputedAffinity or whatever the affinity
-            takes. Needed by `score` and `predict` only.
+            Labels, 0/1 label indicators, a PrecomputedAffinity or other targets that the
+            affinity takes. Only `score` and `predict` need them.
 
         ids : array-like of shape (n_samples,) of str or int, default=None
             Id of each item: different strings, or integers of 64 bits. Searches then return
-            ids in place of indices, and `remove`, `include`, `exclude` and `ids` take them.
-            A string must not end in a null character. Labels of a Series must be those of
-            the rows of a data frame `X`. None if items are known by their indices.
+            ids instead of indices, and `remove`, `include`, `exclude` and `ids` take them.
+            A string must not end in a null character. The labels of a Series must be the
+            row labels of a data frame `X`. None if items are known by their indices.
 
         Returns
         -------
@@ -158,15 +107,15 @@ class CodeDatabase(FittedAtOnce):
         Raises
         ------
         ValueError
-            If a parameter, `X`, `y` or `ids` is not what it should be. The estimator is
-            then what it was before.
+            If a parameter, `X`, `y` or `ids` is invalid. The estimator is then unchanged.
         """
         self._validate_params()
         refuse_unlike_labels(X, y, ("X", "y"))
         refuse_unlike_labels(X, ids, ("X", "ids"))
-        packed, columns = self._read(X, None)
+        packed, columns = self._read_items(X, None)
         ids = make_ids(ids, len(packed))
-        self._fitted = Index.of(packed, columns, self.affinity, y, ids=ids)
+        targets = Targets.from_y(self.affinity, y, len(packed))
+        self._fitted = Index.from_codes(packed, columns, targets=targets, ids=ids)
         return self
 
     def add(self, X: Rows, y: Any = None, *, ids: Column = None) -> Self:
@@ -176,34 +125,34 @@ class CodeDatabase(FittedAtOnce):
         ----------
         X : array-like of shape (n_samples, n_columns) or PackedCodes
             Items, as `fit` takes them. The first of them gets index `n_samples_fit_`. A
-            hasher stays as it is.
+            hasher is not fitted again.
 
         y : targets of length n_samples, default=None
-            Their targets, if those of the first items were given. After judgments items are
-            numbered on, with or without judgments of the new ones.
+            Targets of these items, if the first items were given targets. After judgments,
+            items are numbered on, with or without judgments of the new items.
 
         ids : array-like of shape (n_samples,) of str or int, default=None
-            Their ids, if those of the first items were given. An id of an item in the
+            Ids of these items, if the first items were given ids. An id of an item in the
             database is refused: to replace the item, `remove` it first.
 
         Returns
         -------
         self : object
-            The estimator with more items; the first call does what `fit` does.
+            The estimator with more items. Before `fit`, `add` does the same as `fit`.
 
         Raises
         ------
         ValueError
             If items, targets or ids do not continue those of the first items. The
-            estimator is then what it was before.
+            estimator is then unchanged.
         """
-        fitted = vars(self).get("_fitted")
+        fitted = self._fitted_or_none()
         if fitted is None:
             return self.fit(X, y, ids=ids)
         self._validate_params()
         refuse_unlike_labels(X, y, ("X", "y"))
         refuse_unlike_labels(X, ids, ("X", "ids"))
-        packed, _ = self._read(X, fitted)
+        packed, _ = self._read_items(X, fitted)
         self._fitted = fitted.add(packed, y, ids, X)
         return self
 
@@ -213,8 +162,9 @@ class CodeDatabase(FittedAtOnce):
         Parameters
         ----------
         indices : array-like of shape (n_removed,) of int or str, or a set
-            Indices of the items, or their ids if they have some. No other item gets such
-            an index, and no other item's index changes. An id may be given again.
+            Indices of the items, or their ids if they have ids. The indices of the other
+            items do not change, and no new item gets the index of a removed item. A removed
+            id may be given to a new item.
 
         Returns
         -------
@@ -224,9 +174,9 @@ class CodeDatabase(FittedAtOnce):
         Raises
         ------
         ValueError
-            If an index or id is not that of an item, or nothing would be left. Masks are
-            refused, and so are as many integers as items of which some repeat, which may be
-            a number of each item.
+            If an index or id is not in the database, or no item would be left. Masks are
+            refused. So are as many integers as there are items if some repeat, since they
+            may be a number for each item.
 
         Examples
         --------
@@ -287,40 +237,45 @@ class CodeDatabase(FittedAtOnce):
         Parameters
         ----------
         X : array-like of shape (n_queries, n_columns) or PackedCodes, default=None
-            Queries, as the class takes them: codes, weights of bits, or features. None
-            means the items, none its own neighbor; items have no weights.
+            Queries in the form that the class takes: codes, weights of bits, or features.
+            None searches the neighbors of every item, without the item itself. An index
+            that takes weights refuses None, since items have no weights.
 
         n_neighbors : int, default=None
-            Number of neighbors. None means that of the constructor.
+            Number of neighbors. None takes the parameter of the constructor.
 
         return_distance : bool, default=True
             Whether to return distances.
 
         return_tied : bool, default=False
-            Whether to return also what is tied with the last neighbor.
+            Whether to return also the items that tie with the last neighbor.
 
         ids : array-like of shape (n_queries,) of int or str, default=None
-            Items that are the queries, in place of `X`: ids, or indices as in `indices_` if
-            the items have no ids. None of them is its own neighbor. None: `X` is asked.
+            Items that are the queries, instead of `X`: ids, or entries of `indices_` if the
+            items have no ids. An item is not its own neighbor.
 
         include : array-like, set, sparse matrix or sequence of these, default=None
-            The items that may be found. Ids, or indices as in `indices_` if the items have
-            no ids, are a list, a set or an array of one dimension. A mask is an array of
-            bool with an entry for each of the `n_samples_fit_` items given so far. One of
-            them is for all queries. For each query its own: a sequence of such lists, sets,
-            arrays or masks, or a mask of shape (n_queries, n_samples_fit), of bool or
-            sparse, where what is not 0 is true. Masks may name removed items, which stay
-            removed, and what repeats counts once. Labels of a mask of pandas must not be
-            the items in another order. None allows all.
+            The items that may be found. None allows all.
+
+            * Ids, or entries of `indices_` if the items have no ids: a list, a set or an
+              array of one dimension.
+            * A mask: an array of bool with an entry for each of the `n_samples_fit_` items
+              given so far.
+            * Different items for each query: a sequence of such lists, sets, arrays or
+              masks, or a mask of shape (n_queries, n_samples_fit), of bool or sparse. In a
+              sparse mask every entry but 0 is true.
+
+            A mask may include removed items, which stay removed. Repeated items count once.
+            A pandas mask must not have the labels of the items in another order.
 
         exclude : array-like, set, sparse matrix or sequence of these, default=None
-            Items that must not be found, such as those that a user has seen: in the forms
-            of `include`. None leaves out none.
+            Items that must not be found, such as the items that a user has seen, in the
+            forms of `include`. None excludes none.
 
         allow_fewer : bool, default=False
-            Whether a query with fewer items left than `n_neighbors` finds these. Each query
-            then has an array of its own, as in `radius_neighbors`, so that no place is
-            filled up with what is no item. False: such a query is an error.
+            Whether a query with fewer items left than `n_neighbors` finds these items. The
+            results are then an array for each query, as in `radius_neighbors`. If False,
+            such a query is an error.
 
         Returns
         -------
@@ -332,8 +287,8 @@ class CodeDatabase(FittedAtOnce):
             their ids, of str or int64, in the same order.
 
         tied : ndarray of shape (n_queries,) of arrays of int64
-            Indices, or ids, of all items at the distance of the last neighbor, those in
-            `indices` included. Only if `return_tied`.
+            Indices, or ids, of all items at the distance of the last neighbor, including
+            the items in `indices`. Only if `return_tied`.
 
         Notes
         -----
@@ -343,15 +298,15 @@ class CodeDatabase(FittedAtOnce):
         Raises
         ------
         ValueError
-            If there are fewer items than neighbors asked for, in all or among those that
-            are allowed and not excluded, if codes of another length were fitted, or `ids`,
-            `include` or `exclude` has another form or names an item that is not in the
-            database. Integers or floats of two dimensions, and as many integers as items
-            of which some repeat, may be ids or a number of each item, and are refused.
+            If fewer items than `n_neighbors` can be found, if the queries have another
+            length than the codes, or if `ids`, `include` or `exclude` has an unknown form
+            or names an item that is not in the database. Tables of integers or floats, and
+            as many integers as items if some repeat, are refused, since they may be ids or
+            a number for each item.
 
         Examples
         --------
-        Three items are tied at distance 1. The two with the smaller indices are among the
+        Three items are tied at distance 1. The two with the smallest indices are among the
         neighbors:
 
         >>> from sklearn_talr.neighbors import HammingNeighbors
@@ -373,34 +328,36 @@ class CodeDatabase(FittedAtOnce):
         >>> neighbors.kneighbors([[0, 0, 0]], exclude=[[1, 4]])
         (array([[1, 1, 2]]), array([[2, 3, 0]]))
 
-        What is near to item 1, and what is near to it of two items:
+        The neighbors of item 1, and the nearest of items 1 and 2 without itself:
 
         >>> neighbors.kneighbors(ids=[1])
         (array([[1, 1, 2]]), array([[0, 4, 2]]))
         >>> neighbors.kneighbors(ids=[1], include=[1, 2], allow_fewer=True)[1][0]
         array([2])
         """
-        fitted = self._get_fitted()
-        queries = self._read_queries(fitted, X, ids)
-        eligible = read_eligible(
-            include, exclude, fitted, queries.n_queries, own=queries.own, X=X
+        index = self._get_fitted()
+        request = self._nearest_request(
+            index,
+            self._read_queries(index, X, ids),
+            n_neighbors,
+            include=include,
+            exclude=exclude,
+            allow_fewer=allow_fewer,
+            with_ties=return_tied,
         )
-        n_neighbors = self._check_n_neighbors(n_neighbors, fitted, queries, allow_fewer)
-        counts = eligible.count(queries.n_queries, fitted.n_items)
-        if not allow_fewer:
-            refuse_few(counts, n_neighbors, include, exclude)
-        found = self._nearest(
-            fitted, queries, n_neighbors, eligible=eligible, with_ties=return_tied
-        )
-        distances, rows = found.distances, found.rows
+        found = self._find(index, request)
         if allow_fewer:
-            distances = ragged(found.split(distances))
-            indices = ragged([fitted.named(part) for part in found.split(rows)])
+            distances = ragged(found.split(found.distances))
+            indices = _ragged_names(index, found.split(found.rows))
         else:
-            distances = distances.reshape(queries.n_queries, n_neighbors)
-            indices = fitted.named(rows).reshape(queries.n_queries, n_neighbors)
-        tied = [fitted.named(part) for part in found.tied]
-        return as_asked(distances, indices, tied, return_distance, return_tied)
+            shape = request.queries.n_queries, request.n_neighbors
+            distances = found.distances.reshape(shape)
+            indices = index.named(found.rows).reshape(shape)
+        return as_results(
+            indices,
+            distances=distances if return_distance else None,
+            tied=_ragged_names(index, found.tied_rows) if return_tied else None,
+        )
 
     def radius_neighbors(
         self,
@@ -417,18 +374,17 @@ class CodeDatabase(FittedAtOnce):
         Parameters
         ----------
         X : array-like of shape (n_queries, n_columns) or PackedCodes, default=None
-            Queries, as the class takes them: codes, weights of bits, or features. None
-            means the items, none its own neighbor; items have no weights.
+            Queries, as for `kneighbors`. None searches for neighbors of every item.
 
         radius : int or float, default=None
-            Largest distance, from 0; a whole number for Hamming distances. None means that
-            of the constructor.
+            Largest distance, from 0; a whole number for Hamming distances. None takes the
+            parameter of the constructor.
 
         return_distance : bool, default=True
             Whether to return distances.
 
         ids : array-like of shape (n_queries,) of int or str, default=None
-            Items that are the queries, in place of `X`, as for `kneighbors`.
+            Items that are the queries, instead of `X`, as for `kneighbors`.
 
         include : array-like, set, sparse matrix or sequence of these, default=None
             The items that may be found, for all queries or for each, as for `kneighbors`.
@@ -442,7 +398,13 @@ class CodeDatabase(FittedAtOnce):
             Distances, ascending. Only if `return_distance`.
 
         indices : ndarray of shape (n_queries,) of arrays of int64
-            Indices of the items, ascending within a distance, or ids, as of `kneighbors`.
+            Indices of the items, ascending within a distance; ids if the items have ids.
+
+        Raises
+        ------
+        ValueError
+            If the index or the queries have scores and no distances, or `kneighbors`
+            refuses an argument.
 
         Examples
         --------
@@ -455,36 +417,20 @@ class CodeDatabase(FittedAtOnce):
         array([], dtype=int64)
         """
         index = self._get_fitted()
-        distances, rows = self._within_radius(index, X, ids, radius, include, exclude)
-        distances = ragged(distances)
-        indices = ragged([index.named(part) for part in rows])
-        return (distances, indices) if return_distance else indices
-
-    def _within_radius(self, index, X, ids, radius, include=None, exclude=None):
-        """Distances and rows of the items within a radius, an array for each query."""
-        queries = self._read_queries(index, X, ids)
-        radius = self.radius if radius is None else radius
-        if queries.are_bits:
-            radius = check_number(radius, "radius")
-        elif index.has_distances(queries.values):
-            radius = check_number(radius, "radius", Real)
-        else:
-            raise ValueError(
-                "radius has no meaning for codes whose scores have factors, such as those "
-                "of AdditiveHasher, and for queries that weigh words: their scores are no "
-                "distances. Ask for n_neighbors."
-            )
-        eligible = read_eligible(
-            include, exclude, index, queries.n_queries, own=queries.own, X=X
+        request = self._radius_request(
+            index,
+            self._read_queries(index, X, ids),
+            radius,
+            include=include,
+            exclude=exclude,
         )
-        distances, rows = [], []
-        for block in answers(
-            index, queries.values, 0, radius, eligible=eligible, n_jobs=self.n_jobs
-        ):
-            ends = np.cumsum(block.counts)[:-1]
-            rows += np.split(block.rows, ends)
-            distances += np.split(block.distances, ends)
-        return distances, rows
+        distances = []
+        rows = []
+        for found in search_blocks(index, request):
+            distances += found.split(found.distances)
+            rows += found.split(found.rows)
+        indices = _ragged_names(index, rows)
+        return as_results(indices, distances=ragged(distances) if return_distance else None)
 
     def kneighbors_graph(
         self,
@@ -497,20 +443,24 @@ class CodeDatabase(FittedAtOnce):
         Parameters
         ----------
         X : array-like of shape (n_queries, n_columns) or PackedCodes, default=None
-            Queries, as the class takes them: codes, weights of bits, or features. None
-            means the items, none its own neighbor; items have no weights.
+            Queries, as for `kneighbors`. None searches for neighbors of every item.
 
         n_neighbors : int, default=None
-            Number of neighbors. None means that of the constructor.
+            Number of neighbors. None takes the parameter of the constructor.
 
         mode : {"connectivity", "distance"}, default="connectivity"
-            What the matrix holds for a neighbor: 1 or the distance. Distances of
-            0 are stored.
+            Entry of the matrix for a neighbor: 1 or the distance. Distances of 0 are
+            stored.
 
         Returns
         -------
         graph : CSR array of shape (n_queries, n_samples_fit), dtype float64
-            Entry (q, i) tells that item i is a neighbor of query q.
+            Entry (q, i) is stored if item i is a neighbor of query q.
+
+        Raises
+        ------
+        ValueError
+            If `mode` is unknown, or `kneighbors` refuses `X` or `n_neighbors`.
 
         Examples
         --------
@@ -522,10 +472,8 @@ class CodeDatabase(FittedAtOnce):
         _check_mode(mode)
         index = self._get_fitted()
         queries = self._read_queries(index, X)
-        n_neighbors = self._check_n_neighbors(n_neighbors, index, queries)
-        eligible = read_eligible(None, None, index, queries.n_queries, own=queries.own)
-        found = self._nearest(index, queries, n_neighbors, eligible=eligible)
-        return _graph(index, found.counts, found.rows, found.distances, mode)
+        request = self._nearest_request(index, queries, n_neighbors)
+        return _graph(index, self._find(index, request), mode)
 
     def radius_neighbors_graph(
         self,
@@ -538,27 +486,26 @@ class CodeDatabase(FittedAtOnce):
         Parameters
         ----------
         X : array-like of shape (n_queries, n_columns) or PackedCodes, default=None
-            Queries, as the class takes them: codes, weights of bits, or features. None
-            means the items, none its own neighbor; items have no weights.
+            Queries, as for `kneighbors`. None searches for neighbors of every item.
 
         radius : int or float, default=None
-            Largest distance, from 0; a whole number for Hamming distances. None means that
-            of the constructor.
+            Largest distance, from 0; a whole number for Hamming distances. None takes the
+            parameter of the constructor.
 
         mode : {"connectivity", "distance"}, default="connectivity"
-            What the matrix holds for a neighbor: 1 or the distance. Distances of
-            0 are stored.
+            Entry of the matrix for an item within the radius: 1 or the distance. Distances
+            of 0 are stored.
 
         Returns
         -------
         graph : CSR array of shape (n_queries, n_samples_fit), dtype float64
-            Entry (q, i) tells that item i is within the radius of query q. Entries of a
-            query are stored by distance, and tied ones by index.
+            Entry (q, i) is stored if item i is within the radius of query q. Entries of a
+            query are stored by distance, and within a distance by index.
 
         Raises
         ------
         ValueError
-            If `mode` is another, or `radius_neighbors` refuses `X` or `radius`.
+            If `mode` is unknown, or `radius_neighbors` refuses `X` or `radius`.
 
         Examples
         --------
@@ -571,67 +518,72 @@ class CodeDatabase(FittedAtOnce):
         """
         _check_mode(mode)
         index = self._get_fitted()
-        distances, rows = self._within_radius(index, X, None, radius)
-        counts = np.array([len(part) for part in rows])
-        rows, distances = np.concatenate(rows), np.concatenate(distances)
-        return _graph(index, counts, rows, distances, mode)
+        request = self._radius_request(index, self._read_queries(index, X), radius)
+        return _graph(index, search(index, request), mode)
 
     def predict(self, X: Rows) -> Array:
         """Predict labels by a vote of the `n_neighbors` nearest items.
 
-        Items that are tied for the last places share these equally, so nothing depends on
-        the order of the database. Items whose label is the `ignored` one of
-        :class:`~sklearn_talr.affinity.LabelAffinity` have no vote and take no place: all is
-        as if they were not in the database.
+        Items that tie for the last places share these places equally, so the prediction
+        does not depend on the order of the database. Items whose label is the `ignored`
+        label of :class:`~sklearn_talr.affinity.LabelAffinity` do not vote and take no
+        place, as if they were not in the database.
 
         Parameters
         ----------
         X : array-like of shape (n_queries, n_columns) or PackedCodes
-            Queries, as the class takes them: codes, weights of bits, or features.
+            Queries in the form that the class takes: codes, weights of bits, or features.
 
         Returns
         -------
         y : ndarray of shape (n_queries,) or (n_queries, n_labels)
-            The class with most votes, the first in sorted order if several have; or, for
-            label indicators, 1 for each label with more than half of the votes.
+            The class with most votes, the first in sorted order if several have most; or,
+            for label indicators, 1 for each label with more than half of the votes.
 
         Raises
         ------
         ValueError
-            If `y` of `fit` was neither labels nor label indicators, or there are fewer
-            items that vote than `n_neighbors`.
+            If `y` of `fit` was neither labels nor label indicators, or fewer items than
+            `n_neighbors` vote.
         """
         index = self._get_fitted()
         _refuse_no_queries(X, "predict")
         ballots = index.targets.ballots(index.indices)
-        queries = self._queries(X, index)
-        voters = ballots.voters
-        most = index.n_items if voters is None else len(voters)
-        n_places = check_number(self.n_neighbors, "n_neighbors", least=1, most=most)
-        eligible = Eligible(shared=voters)
-        return ballots.count(
-            self._answers(index, queries, n_places, eligible=eligible), n_places
+        queries = Queries(self._read_query_values(X, index))
+        n_voters = index.n_items if ballots.voters is None else len(ballots.voters)
+        request = SearchRequest(
+            queries,
+            n_neighbors=check_number(
+                self.n_neighbors, "n_neighbors", least=1, most=n_voters
+            ),
+            eligible=Eligible(shared_rows=ballots.voters),
+            with_ties=True,
+            n_candidates=self._get_n_candidates(),
+            n_jobs=self.n_jobs,
         )
+        return ballots.count(search_blocks(index, request), request.n_neighbors)
 
     def rank(self, X: Rows) -> Ranking:
-        """Rank all items for each query.
+        """Rank all items for each query, by their codes.
 
         Parameters
         ----------
         X : array-like of shape (n_queries, n_columns) or PackedCodes
-            Queries, as the class takes them: codes, weights of bits, or features.
+            Queries in the form that the class takes: codes, weights of bits, or features.
 
         Returns
         -------
         ranking : Ranking
             Named tuple of ``distances``, ``indices`` and ``ties``, each of shape
-            (n_queries, n_items): items by distance, tied ones by index, and the number
-            of the tie that each place belongs to. Items with ids are given by these.
+            (n_queries, n_items): items by distance, within a distance by index, and the
+            number of the tie that each place belongs to. If the items have ids, ``indices``
+            are ids.
 
         Notes
         -----
-        The result has a place for every pair. For metrics of the ranking use `score`, or
-        :func:`~sklearn_talr.histogram.hamming_histogram`, which need none.
+        The result has a place for every pair of a query and an item. `score` and
+        :func:`~sklearn_talr.histogram.hamming_histogram` compute metrics of the ranking
+        with less memory.
 
         Examples
         --------
@@ -645,9 +597,9 @@ class CodeDatabase(FittedAtOnce):
         """
         index = self._get_fitted()
         _refuse_no_queries(X, "rank")
-        queries = Queries(self._queries(X, index), None, X)
-        # By codes alone, whatever a class may do with the nearest
-        found = CodeDatabase._nearest(self, index, queries, index.n_items)
+        queries = Queries(self._read_query_values(X, index))
+        request = SearchRequest(queries, n_neighbors=index.n_items, n_jobs=self.n_jobs)
+        found = search(index, request)
         distances = found.distances.reshape(queries.n_queries, -1)
         rows = found.rows.reshape(queries.n_queries, -1)
         ties = np.zeros(distances.shape, dtype=np.int64)
@@ -663,30 +615,30 @@ class CodeDatabase(FittedAtOnce):
         groups_query: Column = None,
         groups_database: Column = None,
     ) -> float:
-        """Tie-aware measure of queries against the fitted database.
+        """Compute a tie-aware measure of queries against the fitted database.
 
         Parameters
         ----------
         X : array-like of shape (n_queries, n_columns) or PackedCodes
-            Queries, as the class takes them: codes, weights of bits, or features.
+            Queries in the form that the class takes: codes, weights of bits, or features.
 
         y : targets of length n_queries
-            Targets of the queries, as the affinity takes them: judgments have a column for
-            each of the `n_samples_fit_` items given so far. If none were given to `fit`:
+            Targets of the queries, as the affinity takes them. Judgments have a column for
+            each of the `n_samples_fit_` items given so far. If `fit` was given no targets:
             the affinity of each query to each item, shape (n_queries, n_items).
 
         sample_weight : array-like of shape (n_queries,), default=None
             Weights of the queries, at least 0.
 
         groups_query, groups_database : array-like of shape (n,), default=None
-            Labels of groups, of queries and of each of the `n_samples_fit_` items. Items of
-            the query's own group do not count.
+            Group labels of the queries and of each of the `n_samples_fit_` items. Items of
+            the query's own group are ignored.
 
         Returns
         -------
         score : float
-            Mean of the measure over the queries that have something similar in the
-            database; NaN, with a warning, if none has.
+            Mean of the measure over the queries that have a similar item in the database;
+            NaN, with a warning, if no query has one.
         """
         measure = self.scoring
         refuse_scorer(measure, "scoring")
@@ -701,8 +653,15 @@ class CodeDatabase(FittedAtOnce):
         refuse_unlike_labels(X, y, ("X", "y"))
         refuse_unlike_labels(X, sample_weight, ("X", "sample_weight"))
         refuse_unlike_labels(X, groups_query, ("X", "groups_query"))
-        groups = groups_query, groups_database
-        histograms = self._histograms(self._get_fitted(), X, y, groups)
+        index = self._get_fitted()
+        histograms = count_by_distance(
+            index,
+            Queries(self._read_query_values(X, index)),
+            y,
+            groups_query=groups_query,
+            groups_database=groups_database,
+            n_jobs=self.n_jobs,
+        )
         values = [np.asarray(measure(histogram), dtype=float) for histogram in histograms]
         values = np.concatenate(values)
         return average_queries(values, check_weights(sample_weight, len(values)))
@@ -714,25 +673,25 @@ class CodeDatabase(FittedAtOnce):
         ----------
         path : str or path-like
             The folder: a new one, an empty one, or one that `save` has written; ``~`` at
-            the start is the home folder. What it held is replaced at once when everything
-            is written; a crash before leaves it as it was.
+            the start is the home folder. Its old content is replaced at once when the new
+            content is written. A crash before that leaves the old content.
 
         Raises
         ------
         ValueError
-            If the affinity is not one of labels, shared labels, judgments or thresholds,
-            `scoring` is a function, or a hasher has no form without pickle, such as one
-            with a torch module, or a step with a lambda. Such an estimator can be pickled.
-            Also if the folder holds something else, or `path` is a URL.
+            If the affinity is none of labels, shared labels, judgments or thresholds, if
+            `scoring` is a function, or if the hasher cannot be stored without pickle, such
+            as one with a torch module, or a step with a lambda. Such an estimator can be
+            pickled. Also if the folder holds other files, or `path` is a URL.
 
         ImportError
-            If there is a hasher, and skops is not installed, which stores it.
+            If there is a hasher, and skops, which stores it, is not installed.
 
         Notes
         -----
-        The folder holds a file ``index.json``, which states the version of the format and
-        the shapes, and a folder of ``.npy`` files that it names. Nothing is pickled. An
-        item takes as many bytes in the files as in memory, see `n_bytes_per_item_`.
+        The folder holds a file ``index.json``, with the version of the format and the
+        shapes, and a folder of ``.npy`` files that it names. Nothing is pickled. An item
+        takes as many bytes in the files as in memory, see `n_bytes_per_item_`.
 
         A hasher is stored, too. Functions and classes of your own in it are stored by their
         names, so the program that loads the folder must be able to import them. Features
@@ -750,7 +709,7 @@ class CodeDatabase(FittedAtOnce):
         >>> loaded.kneighbors([[1, 1]])
         (array([[1]]), array([[1]]))
         """
-        save_index(path, self)
+        save_index(path, self, self._get_fitted())
 
     @classmethod
     def load(cls, path: FilePath, *, mmap: bool = False) -> Self:
@@ -762,121 +721,110 @@ class CodeDatabase(FittedAtOnce):
             A folder that `save` has written.
 
         mmap : bool, default=False
-            Whether to leave the arrays on disk and read what a query needs. Replacing the
-            folder by `save` is safe meanwhile, except on Windows.
+            Whether to leave the arrays on disk and read only the parts that a query needs.
+            `save` may replace the folder meanwhile, except on Windows.
 
         Returns
         -------
         neighbors : estimator of the class
-            Finds what the saved one found.
+            Finds the same items as the saved estimator.
 
         Raises
         ------
         ValueError
-            If the files are truncated, contradict each other, are not from `save` of this
-            class, or of a version of the format that this package does not read.
+            If the files are truncated, contradict each other, were not written by `save`
+            of this class, or have a version of the format that this package does not read.
         """
-        return load_index(path, cls, mmap)
+        neighbors, index = load_index(path, cls, mmap=mmap)
+        neighbors._fitted = index
+        return neighbors
 
     def _read_queries(self, index, X, ids=None):
-        """Queries X, or items as queries: those of some ids, or all."""
+        """Queries `X`, or items as queries: the items of these ids, or all items."""
         if X is not None and ids is not None:
             raise ValueError(
                 "X and ids are given, and both name the queries. Pass X for new queries, "
                 "or ids for items of the database."
             )
         if X is not None:
-            return Queries(self._queries(X, index), None, X)
-        rows = np.arange(index.n_items)
-        if ids is not None:
+            return Queries(self._read_query_values(X, index), features=X)
+        if ids is None:
+            rows = np.arange(index.n_items)
+        else:
             rows = index.rows_of(read_items(ids, "ids"), "ids")
         if not len(rows):
             raise ValueError("ids names no item: pass one id at least.")
         if index.features is None:
-            return Queries(self._item_queries(index, rows), rows, None)
+            return Queries(self._values_of_items(index, rows), own_rows=rows)
         X = index.features.at(index.indices_of(rows))
-        return Queries(self._queries(X, index), rows, X)
+        return Queries(self._read_query_values(X, index), own_rows=rows, features=X)
 
-    def _check_n_neighbors(self, n_neighbors, index, queries, allow_fewer=False):
-        """Number of neighbors to find: that of the constructor if it is None."""
+    def _values_of_items(self, index, rows):
+        """Packed bytes or weights of items that are queries."""
+        return index.bits_of(rows)
+
+    def _nearest_request(
+        self,
+        index,
+        queries,
+        n_neighbors,
+        *,
+        include=None,
+        exclude=None,
+        allow_fewer=False,
+        with_ties=False,
+    ):
+        """The request for the nearest items, checked."""
+        eligible = read_eligible(index, queries, include=include, exclude=exclude)
         if n_neighbors is None:
             n_neighbors = self.n_neighbors
         n_neighbors = check_number(n_neighbors, "n_neighbors", least=1)
-        most = index.n_items - (queries.own is not None)
-        if n_neighbors > most and not allow_fewer:
+        n_to_find = index.n_items - (queries.own_rows is not None)
+        if n_neighbors > n_to_find and not allow_fewer:
             raise ValueError(
-                f"n_neighbors={n_neighbors} is more than the {most} items to be found. Ask "
-                "for fewer, or pass allow_fewer=True to kneighbors, with which a query "
-                "finds what there is."
+                f"n_neighbors={n_neighbors} is more than the {n_to_find} items to be "
+                "found. Ask for fewer, or pass allow_fewer=True to kneighbors, with which "
+                "a query finds what there is."
             )
-        return n_neighbors
-
-    def _item_queries(self, index, rows):
-        """What the items of these rows ask by: their bits."""
-        return index.bits_of(rows)
-
-    def _nearest(self, index, queries, n_neighbors, *, eligible=ALL_ROWS, with_ties=False):
-        """The nearest items of queries, as Nearest."""
-        found = self._answers(
-            index, queries.values, n_neighbors, whole=with_ties, eligible=eligible
-        )
-        return nearest(found, n_neighbors, with_ties)
-
-    def _answers(self, index, queries, k, *, whole=True, eligible=ALL_ROWS):
-        """Answers; if `n_candidates` is set, of the items that are nearest by bits."""
-        n_candidates = getattr(self, "n_candidates", None)
-        if n_candidates is not None and queries.dtype.kind == "f":
-            eligible = self._candidates(index, queries, max(n_candidates, k), eligible)
-        return answers(
-            index, queries, k, whole=whole, eligible=eligible, n_jobs=self.n_jobs
+        if not allow_fewer:
+            counts = eligible.count(queries.n_queries, index.n_items)
+            refuse_few(counts, n_neighbors, include=include, exclude=exclude)
+        return SearchRequest(
+            queries,
+            n_neighbors=n_neighbors,
+            eligible=eligible,
+            with_ties=with_ties,
+            n_candidates=self._get_n_candidates(),
+            n_jobs=self.n_jobs,
         )
 
-    def _candidates(self, index, queries, n_near, eligible):
-        """Eligible rows that are nearest to weights by Hamming distance, with all ties."""
-        signs = signs_of_bits(queries, index.n_bits)
-        blocks = answers(index, signs, n_near, eligible=eligible, n_jobs=self.n_jobs)
-        rows = [
-            np.sort(rows)
-            for block in blocks
-            for rows in np.split(block.rows, np.cumsum(block.counts)[:-1])
-        ]
-        return Eligible(of_each=rows)
-
-    def _histograms(self, index, X, y, groups):
-        """The items by affinity and distance to queries, in tables for some of these."""
-        affinity, y_database = index.targets
-        queries, codes = self._queries(X, index), index.codes
-        if affinity is None:
-            _check_affinities(y, len(queries), len(codes))
-        if affinity is None or affinity.by_number:  # columns of y are items
-            refuse_other_order(y, 1, index, "y")
-        if affinity is None and any(each is not None for each in groups):
-            raise ValueError("fit got no y; write NaN into y for pairs of one group.")
-        if affinity is not None:
-            y = affinity.check_targets(y)
-            affinity.check_width(y, y_database.shape[0])
-            groups_query, groups_database = groups
-            affinity, y, y_database = leave_out_groups(
-                affinity,
-                y,
-                y_database,
-                groups_query=groups_query,
-                groups_database=groups_database,
+    def _radius_request(self, index, queries, radius, *, include=None, exclude=None):
+        """The request for all items within a radius, checked."""
+        radius = self.radius if radius is None else radius
+        if queries.are_bits:
+            radius = check_number(radius, "radius")
+        elif index.has_distances(queries.values):
+            radius = check_number(radius, "radius", Real)
+        else:
+            raise ValueError(
+                "radius has no meaning for codes whose scores have factors, such as those "
+                "of AdditiveHasher, and for queries that weigh words: their scores are no "
+                "distances. Ask for n_neighbors."
             )
-            y_database = y_database[index.indices]
-        if queries.dtype.kind == "f":
-            y = np.asarray(y) if affinity is None else y
-            targets = affinity, y, y_database
-            return weighted_histograms(queries, codes, *targets, n_jobs=self.n_jobs)
-        # Whoever asks by bits means them, whatever factors their scores have.
-        bits = [wrap_bytes(each, index.n_bits) for each in (queries, codes.data)]
-        if affinity is None:
-            return [RankingHistogram.from_scores(y, -hamming_distances(*bits))]
-        return [hamming_histogram(*bits, affinity, y, y_database, n_jobs=self.n_jobs)]
+        eligible = read_eligible(index, queries, include=include, exclude=exclude)
+        return SearchRequest(queries, radius=radius, eligible=eligible, n_jobs=self.n_jobs)
+
+    def _find(self, index, request):
+        """What `kneighbors` finds. A subclass may order the items in another way."""
+        return search(index, request)
+
+    def _get_n_candidates(self):
+        """Items that weights are compared with, for each query; None for all items."""
+        return None
 
     @property
     def affinity_(self) -> BaseAffinity | None:
-        """The oracle that `score` asks, None without `y`."""
+        """The affinity object of `score`, None without `y`."""
         affinity = self._get_fitted().targets.affinity
         return None if affinity is None else affinity.given
 
@@ -886,13 +834,15 @@ class CodeDatabase(FittedAtOnce):
         index = self._get_fitted()
         return None if index.ids is None else index.named(slice(None))
 
-    codes_: ClassVar[PackedCodes] = of_fitted(
+    codes_: ClassVar[PackedCodes] = fitted_property(
         "codes", "Packed codes of the items, in the order of `indices_`."
     )
-    indices_: ClassVar[Array] = of_fitted("indices", "Indices of the items, ascending.")
-    n_features_in_: ClassVar[int] = of_fitted("n_bits", "Number of bits of a code.")
-    n_samples_fit_: ClassVar[int] = of_fitted(
-        "n_indices", "Number of items given so far, also removed ones."
+    indices_: ClassVar[Array] = fitted_property(
+        "indices", "Indices of the items, ascending."
+    )
+    n_features_in_: ClassVar[int] = fitted_property("n_bits", "Number of bits of a code.")
+    n_samples_fit_: ClassVar[int] = fitted_property(
+        "n_indices", "Number of items given so far, including removed items."
     )
 
     @property
@@ -904,16 +854,16 @@ class CodeDatabase(FittedAtOnce):
         return names
 
 
+# Python's errors of wrong arguments name a method by its qualified name. Without a class
+# they do not name CodeDatabase, a class that no user has made.
 for _name, _method in vars(CodeDatabase).items():
-    if isfunction(_method) and _name[0] != "_":
-        _method.__qualname__ = _name  # Python's errors name no class that no user has made
+    if isfunction(_method) and not _name.startswith("_"):
+        _method.__qualname__ = _name
 
 
-def as_asked(distances, indices, tied, return_distance, return_tied):
-    """What `kneighbors` returns: an array, or a tuple of several."""
-    result = (distances,) if return_distance else ()
-    result += (indices, ragged(tied)) if return_tied else (indices,)
-    return result if len(result) > 1 else result[0]
+def _ragged_names(index, rows_by_query):
+    """Ids, or indices, of rows of each query, as an array of arrays."""
+    return ragged([index.named(rows) for rows in rows_by_query])
 
 
 def _refuse_no_queries(X, method):
@@ -924,27 +874,17 @@ def _refuse_no_queries(X, method):
         )
 
 
-def _check_affinities(y, n_queries, n_items):
-    """Raise ValueError unless y has the affinity of each query to each item."""
-    shape = y.shape if hasattr(y, "shape") else np.shape(np.asarray(y, dtype=object))
-    if sp.issparse(y) or shape != (n_queries, n_items):
-        form = "is sparse" if sp.issparse(y) else f"has shape {shape}"
-        raise ValueError(
-            f"y {form}, and the index was fitted without y: score then takes the affinity "
-            f"of each query to each item, a dense array of shape {(n_queries, n_items)}. "
-            "If y holds targets of the queries, such as labels, give those of the items to "
-            "fit: fit(X, y)."
-        )
-
-
 def _check_mode(mode):
     if mode not in ("connectivity", "distance"):
         raise ValueError(f"mode must be 'connectivity' or 'distance', got {mode!r}.")
 
 
-def _graph(index, counts, rows, distances, mode):
+def _graph(index, found, mode):
     """Found items as a CSR array with a row for each query and a column for each index."""
-    values = np.ones(len(rows)) if mode == "connectivity" else distances.astype(float)
-    ends = np.concatenate(([0], np.cumsum(counts)))
-    shape = len(counts), index.n_indices
-    return csr_array((values, index.indices_of(rows), ends), shape=shape)
+    if mode == "connectivity":
+        values = np.ones(len(found.rows))
+    else:
+        values = found.distances.astype(float)
+    ends = np.concatenate(([0], np.cumsum(found.counts)))
+    shape = len(found.counts), index.n_indices
+    return csr_array((values, index.indices_of(found.rows), ends), shape=shape)

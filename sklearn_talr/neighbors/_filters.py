@@ -1,6 +1,6 @@
 """Which items queries may find: `include`, `exclude` and the queries' own items, read.
 
-What an argument holds is declared by its type. Ids, or indices where items have none, are
+The type of an argument declares its content. Ids, or indices if items have no ids, are
 lists, sets and arrays of one dimension. Masks are of bool, or sparse. A sequence of lists,
 sets or arrays of one dimension has an entry for each query.
 """
@@ -21,9 +21,9 @@ from .._core.validation import (
     refuse_unlike_labels,
 )
 
-# Codes that are copied and compared while one item is found and dropped, as measured with
-# 60 000 to 200 000 codes of 64 bits
-_CODES_PER_DROPPED = 64
+# Codes that are copied and compared in the time in which one item is found and dropped, as
+# measured with 60 000 to 200 000 codes of 64 bits.
+_CODES_PER_DROPPED_ITEM = 64
 
 
 class Eligible(NamedTuple):
@@ -31,102 +31,106 @@ class Eligible(NamedTuple):
 
     Parameters
     ----------
-    shared : ndarray of shape (n_shared,), dtype int64, or None
+    shared_rows : ndarray of shape (n_shared,), dtype int64, or None
         Rows that all queries may find, ascending. None: all rows.
 
-    of_each : list of ndarray of int64, or None
-        Rows that each query may find, ascending; the others are then None. None: `shared`.
+    rows_by_query : list of ndarray of int64, or None
+        Rows that each query may find, ascending; the other fields are then None. None:
+        `shared_rows`.
 
     left_out : CSR of shape (n_queries, n_items), or None
-        Rows among the shared that single queries must not find. None: there are none.
+        Ones for the shared rows that single queries must not find. None: there are none.
     """
 
-    shared: np.ndarray | None = None
-    of_each: list | None = None
+    shared_rows: np.ndarray | None = None
+    rows_by_query: list | None = None
     left_out: sp.csr_array | None = None
+
+    @property
+    def has_all_rows(self):
+        """Whether all rows are searched, whatever single queries must not find."""
+        return self.shared_rows is None and self.rows_by_query is None
 
     def count(self, n_queries, n_items):
         """Number of rows that each query may find, shape (n_queries,)."""
-        if self.of_each is not None:
-            return np.array([len(rows) for rows in self.of_each], dtype=np.int64)
-        n_shared = n_items if self.shared is None else len(self.shared)
+        if self.rows_by_query is not None:
+            return np.array([len(rows) for rows in self.rows_by_query], dtype=np.int64)
+        n_shared = n_items if self.shared_rows is None else len(self.shared_rows)
         if self.left_out is None:
             return np.full(n_queries, n_shared)
-        if self.shared is None:
+        if self.shared_rows is None:
             return n_shared - np.diff(self.left_out.indptr)
         is_shared = np.zeros(n_items, dtype=np.int64)
-        is_shared[self.shared] = 1
+        is_shared[self.shared_rows] = 1
         return n_shared - self.left_out @ is_shared
 
-    def are_of_each(self, n_items):
-        """Whether each query is to be searched alone, among rows of its own.
+    def pays_query_by_query(self, n_items):
+        """Whether to search for each query alone, in a copy of the rows that it may find.
 
-        Otherwise all are searched among the shared rows, and what single queries must not
-        find is dropped from what they find, which takes longer the more it is.
+        Otherwise queries are searched together, and items that a query must not find are
+        dropped from what it finds. The more items are dropped, the longer that takes.
         """
-        if self.of_each is not None or self.left_out is None:
-            return self.of_each is not None
+        if self.left_out is None:
+            return False
         n_queries = self.left_out.shape[0]
-        return _CODES_PER_DROPPED * self.left_out.nnz > n_queries * n_items
+        return _CODES_PER_DROPPED_ITEM * self.left_out.nnz > n_queries * n_items
 
     def rows_of(self, query, n_items):
         """Rows that a query may find, ascending."""
-        if self.of_each is not None:
-            return self.of_each[query]
+        if self.rows_by_query is not None:
+            return self.rows_by_query[query]
         start, end = self.left_out.indptr[query : query + 2]
-        return _without(self.shared, self.left_out.indices[start:end], n_items)
+        return _without(self.shared_rows, self.left_out.indices[start:end], n_items)
 
 
 ALL_ROWS = Eligible()
 
 
-def read_eligible(include, exclude, index, n_queries, own=None, X=None):
-    """Read what queries may find.
+def read_eligible(index, queries, *, include, exclude):
+    """Read which items queries may find.
 
     Parameters
     ----------
-    include, exclude : see `kneighbors`
-        Items that may be found, and items that must not.
-
     index : Index
         The items.
 
-    n_queries : int
-        Number of queries.
+    queries : Queries
+        The queries. An item that is a query does not find itself. Row labels of the queries
+        must be those of `include` and `exclude`, if these have an entry for each query.
 
-    own : ndarray of shape (n_queries,) of int, default=None
-        Row of each query, if the queries are items. No item finds itself.
-
-    X : object, default=None
-        Queries as a user gave them. Labels of their rows must be those of lists for each.
+    include, exclude : see `kneighbors`
+        Items that may be found, and items that must not.
 
     Returns
     -------
     eligible : Eligible
         Rows that the queries may find.
     """
-    allowed = read_rows(include, index, n_queries, "include", X)
-    excluded = read_rows(exclude, index, n_queries, "exclude", X)
     n_items = index.n_items
+    n_queries = queries.n_queries
+    allowed = read_rows(include, index, queries, "include")
+    excluded = read_rows(exclude, index, queries, "exclude")
     if isinstance(excluded, np.ndarray) and not _are_few(excluded, n_queries, n_items):
-        allowed, excluded = _without(allowed, excluded, n_items), None
+        allowed = _without(allowed, excluded, n_items)
+        excluded = None
     left_out = _as_matrix(excluded, n_queries, n_items)
-    if own is not None:
-        places = np.arange(n_queries + 1)
-        ones = np.ones(n_queries, dtype=np.int8)
-        itself = sp.csr_array((ones, own, places), shape=(n_queries, n_items))
-        left_out = itself if left_out is None else sp.csr_array(itself.maximum(left_out))
-    if isinstance(allowed, list):
-        if left_out is not None:
-            rows = np.split(left_out.indices, left_out.indptr[1:-1])
-            allowed = list(map(np.setdiff1d, allowed, rows))
-        return Eligible(of_each=allowed)
-    return Eligible(allowed, None, left_out)
+    if queries.own_rows is not None:
+        itself = _matrix_of_ones(queries.own_rows, np.arange(n_queries + 1), n_items)
+        if left_out is None:
+            left_out = itself
+        else:
+            left_out = sp.csr_array(itself.maximum(left_out))
+    if not isinstance(allowed, list):
+        return Eligible(shared_rows=allowed, left_out=left_out)
+    if left_out is not None:
+        excluded = np.split(left_out.indices, left_out.indptr[1:-1])
+        allowed = list(map(np.setdiff1d, allowed, excluded))
+    return Eligible(rows_by_query=allowed)
 
 
 def _are_few(excluded, n_queries, n_items):
     """Whether dropping rows from what each query finds costs less than a copy without."""
-    return _CODES_PER_DROPPED * n_queries * len(excluded) <= n_items
+    return _CODES_PER_DROPPED_ITEM * n_queries * len(excluded) <= n_items
 
 
 def _without(allowed, excluded, n_items):
@@ -142,31 +146,33 @@ def _as_matrix(excluded, n_queries, n_items):
     """Rows that each query must not find, a CSR of ones, or None."""
     if excluded is None:
         return None
-    rows = excluded if isinstance(excluded, list) else [excluded] * n_queries
-    ends = np.cumsum([0, *map(len, rows)])
-    ones = np.ones(ends[-1], dtype=np.int8)
-    return sp.csr_array((ones, np.concatenate(rows), ends), shape=(n_queries, n_items))
+    rows_by_query = excluded if isinstance(excluded, list) else [excluded] * n_queries
+    ends = np.cumsum([0, *map(len, rows_by_query)])
+    return _matrix_of_ones(np.concatenate(rows_by_query), ends, n_items)
 
 
-def read_rows(items, index, n_queries, name, X=None):
+def _matrix_of_ones(rows, ends, n_items):
+    """A CSR of shape (n_queries, n_items) with a 1 for each pair of a query and a row."""
+    ones = np.ones(len(rows), dtype=np.int8)
+    return sp.csr_array((ones, rows, ends), shape=(len(ends) - 1, n_items))
+
+
+def read_rows(items, index, queries, name):
     """Read items, for all queries or for each, as rows.
 
     Parameters
     ----------
     items : see `include` of `kneighbors`
-        Ids, indices where there are none, or masks.
+        Ids, indices if there are no ids, or masks.
 
     index : Index
         The items.
 
-    n_queries : int
-        Number of queries.
+    queries : Queries
+        The queries.
 
     name : str
-        What errors call the argument.
-
-    X : object, default=None
-        Queries as a user gave them.
+        Name of the argument in errors.
 
     Returns
     -------
@@ -175,6 +181,24 @@ def read_rows(items, index, n_queries, name, X=None):
     """
     if items is None:
         return None
+    _refuse_single_item(items, name)
+    if sp.issparse(items):
+        return _rows_of_sparse_mask(items, index, queries.n_queries, name)
+    values = as_values(items, name)
+    if isinstance(values, np.ndarray) and values.ndim > 1:
+        refuse_unlike_labels(queries.features, items, ("X", name))
+        return _rows_of_matrix(items, values, index, queries.n_queries, name)
+    if isinstance(values, list) and any(map(_is_collection, set(map(type, values)))):
+        _refuse_pairs(items, values, name)
+        refuse_unlike_labels(queries.features, items, ("X", name))
+        return _rows_of_lists(values, index, queries.n_queries, name)
+    if are_of_bool(values):
+        return _rows_of_mask(items, values, index, name)
+    return np.unique(index.rows_of(_read_chosen(values, index, name), name))
+
+
+def _refuse_single_item(items, name):
+    """Raise ValueError if items are a single item or a dict."""
     is_several = isinstance(items, Iterable) or hasattr(items, "__array__")
     is_single = not is_several or getattr(items, "ndim", 1) == 0
     if is_single or isinstance(items, str | bytes | Mapping):
@@ -184,21 +208,10 @@ def read_rows(items, index, n_queries, name, X=None):
             f"[item for item, is_in in {name}.items() if is_in], and of a dict of lists "
             f"[{name}[query] for query in queries]."
         )
-    if sp.issparse(items):
-        return _rows_of_sparse_mask(items, index, n_queries, name)
-    values = as_values(items, name)
-    if isinstance(values, np.ndarray) and values.ndim > 1:
-        refuse_unlike_labels(X, items, ("X", name))
-        return _rows_of_matrix(items, values, index, n_queries, name)
-    if isinstance(values, list) and any(map(_is_collection, set(map(type, values)))):
-        _refuse_pairs(items, values, name)
-        refuse_unlike_labels(X, items, ("X", name))
-        return _rows_of_lists(values, index, n_queries, name)
-    return _rows_of_one(items, values, index, name)
 
 
 def as_values(items, name):
-    """Items as an array of numbers, bool or str, or as a list of whatever they are."""
+    """Items as an array of numbers, bool or str, or as a list of other values."""
     if not hasattr(items, "__array__"):
         return list(items)
     values = np.asarray(as_numpy(items, name))
@@ -219,7 +232,8 @@ def _rows_of_sparse_mask(items, index, n_queries, name):
     if items.shape != (n_queries, index.n_indices):
         _refuse_shape(items.shape, index, n_queries, name)
     masks = sp.csr_array(items.astype(bool))
-    masks = masks if index.numbers is None else masks[:, index.numbers]
+    if index.numbers is not None:
+        masks = masks[:, index.numbers]
     masks.sum_duplicates()
     masks.eliminate_zeros()
     return np.split(masks.indices.astype(np.int64), masks.indptr[1:-1])
@@ -232,8 +246,8 @@ def _rows_of_matrix(items, values, index, n_queries, name):
         if shape != (n_queries, index.n_indices):
             _refuse_shape(shape, index, n_queries, name)
         refuse_other_order(items, 1, index, name)
-        here = values if index.numbers is None else values[:, index.numbers]
-        return [np.flatnonzero(mask) for mask in here]
+        masks = values if index.numbers is None else values[:, index.numbers]
+        return [np.flatnonzero(mask) for mask in masks]
     is_table = hasattr(items, "iloc") or hasattr(items, "columns")
     array = f"np.asarray({name})" if is_table else name
     if values.dtype.kind == "U" and values.ndim == 2 and not is_table:
@@ -248,6 +262,29 @@ def _rows_of_matrix(items, values, index, n_queries, name):
 
 def _rows_of_lists(lists, index, n_queries, name):
     """Rows of a sequence that has a list, set, array or mask for each query."""
+    _check_lists(lists, n_queries, name)
+    rows_of_masks = {}
+    lists_of_ids = {}
+    for place, entry in enumerate(lists):
+        values = as_values(entry, name)
+        is_flat = not isinstance(values, np.ndarray) or values.ndim == 1
+        if not is_flat or isinstance(entry, Mapping) or sp.issparse(entry):
+            raise ValueError(
+                f"{name} has a list for each query, but entry {place} is a "
+                f"{type(entry).__name__} of more than one dimension or of pairs. Write a "
+                "list of ids or a mask of one dimension."
+            )
+        if are_of_bool(values):
+            rows_of_masks[place] = _rows_of_mask(entry, values, index, name)
+        else:
+            lists_of_ids[place] = _read_chosen(values, index, name)
+    rows_of_ids = _find_together(list(lists_of_ids.values()), index, name)
+    rows_by_place = rows_of_masks | dict(zip(lists_of_ids, rows_of_ids))
+    return [rows_by_place[place] for place in range(n_queries)]
+
+
+def _check_lists(lists, n_queries, name):
+    """Raise ValueError unless there is a list, set, array or mask for each query."""
     for place, entry in enumerate(lists):
         if entry is None or not _is_collection(type(entry)):
             remedy = "[]" if _have_missing([entry]) else f"[{entry!r}]"
@@ -260,23 +297,6 @@ def _rows_of_lists(lists, index, n_queries, name):
             f"{name} has {len(lists)} lists for {n_queries} queries. Pass a list or mask "
             "for each query, or one list of ids or indices, or one mask, for all."
         )
-    masks, lists_of_ids = {}, {}
-    for place, entry in enumerate(lists):
-        values = as_values(entry, name)
-        is_flat = np.ndim(values) == 1 if isinstance(values, np.ndarray) else True
-        if not is_flat or isinstance(entry, Mapping) or sp.issparse(entry):
-            raise ValueError(
-                f"{name} has a list for each query, but entry {place} is a "
-                f"{type(entry).__name__} of more than one dimension or of pairs. Write a "
-                "list of ids or a mask of one dimension."
-            )
-        if are_of_bool(values):
-            masks[place] = _rows_of_mask(entry, values, index, name)
-        else:
-            lists_of_ids[place] = _read_chosen(values, index, name)
-    found = _find_together(list(lists_of_ids.values()), index, name)
-    rows = masks | dict(zip(lists_of_ids, found))
-    return [rows[place] for place in range(n_queries)]
 
 
 def _refuse_pairs(items, values, name):
@@ -284,37 +304,34 @@ def _refuse_pairs(items, values, name):
     are_tuples = all(isinstance(entry, tuple) for entry in values)
     is_of_two = isinstance(items, tuple) and len(items) == 2
     lengths = {len(entry) for entry in values if hasattr(entry, "__len__")}
+    has_set = any(isinstance(entry, Set) for entry in values)
     are_places = is_of_two and len(lengths) == 1 and lengths != {0}
-    if are_tuples or (are_places and not any(isinstance(e, Set) for e in values)):
-        what = "rows and columns" if are_places else "pairs of a query and an item"
+    if are_tuples or (are_places and not has_set):
+        content = "rows and columns" if are_places else "pairs of a query and an item"
         raise ValueError(
             f"{name} has tuples, which have two readings: ids, a list for each query, or "
-            f"{what}. Write list(map(list, {name})) for lists of ids; for {what} make a "
-            "sparse matrix of shape (n_queries, n_samples_fit_), or pass the mask itself."
+            f"{content}. Write list(map(list, {name})) for lists of ids; for {content} "
+            "make a sparse matrix of shape (n_queries, n_samples_fit_), or pass the mask "
+            "itself."
         )
 
 
 def _find_together(lists, index, name):
     """Rows of lists of ids or indices, ascending, each once."""
     filled = [items for items in lists if len(items)]
-    are_texts = {isinstance(items, list) for items in filled}
-    if len(are_texts) > 1:
-        for items in filled:  # of which one is not of the type of the ids
+    has_texts = any(isinstance(items, list) for items in filled)
+    has_integers = any(not isinstance(items, list) for items in filled)
+    if has_texts and has_integers:
+        # The ids of the index are of one type, so one of the lists is refused here.
+        for items in filled:
             index.rows_of(items, name)
-    if True in are_texts:
+    if has_texts:
         together = list(chain.from_iterable(filled))
     else:
         together = np.concatenate([np.empty(0, dtype=np.int64), *filled])
     rows = index.rows_of(together, name)
     ends = np.cumsum(list(map(len, lists)))[:-1]
     return list(map(np.unique, np.split(rows, ends)))
-
-
-def _rows_of_one(items, values, index, name):
-    """Rows of one mask, or of one list of ids or indices."""
-    if are_of_bool(values):
-        return _rows_of_mask(items, values, index, name)
-    return np.unique(index.rows_of(_read_chosen(values, index, name), name))
 
 
 def _rows_of_mask(items, values, index, name):
@@ -326,7 +343,7 @@ def _rows_of_mask(items, values, index, name):
 
 
 def _read_chosen(values, index, name):
-    """Ids or indices of a list, which must not be a number of each item."""
+    """Ids or indices of a list, which must not be a number for each item."""
     chosen = read_items(values, name)
     refuse_numbers_of_all_items(chosen, index, name)
     return chosen
@@ -341,15 +358,15 @@ def are_of_bool(values):
 
 
 def read_items(items, name):
-    """Ids or indices of some items, as `read_ids` returns them.
+    """Ids or indices of items, as `read_ids` returns them.
 
     Parameters
     ----------
     items : array-like of shape (n_items,), a set, or a single id or index
-        What a user gives as ids or indices.
+        Ids or indices as the user has passed them.
 
     name : str
-        What errors call the argument.
+        Name of the argument in errors.
 
     Raises
     ------
@@ -357,19 +374,22 @@ def read_items(items, name):
         If it is a mask, holds floats, or has missing values.
     """
     if isinstance(items, Mapping):
-        raise ValueError(f"{name} must be a list of ids or indices, got a dict: pass list.")
+        raise ValueError(
+            f"{name} must be a list of ids or indices, got a dict: pass list({name})."
+        )
     if isinstance(items, str) or not isinstance(items, Iterable):
         items = [items]
     values = items if isinstance(items, list) else as_values(items, name)
     if are_of_bool(values):
         raise ValueError(
-            f"{name} must be indices or ids, got a mask. Those of a mask are "
-            "np.flatnonzero(mask), or ids_[mask]."
+            f"{name} must be indices or ids, got a mask. Write np.flatnonzero({name}) for "
+            f"the indices of a mask, or ids_[{name}] for the ids."
         )
     if _have_missing(values):
         raise ValueError(
             f"{name} has missing values (NaN, NaT or None). If it is a mask, fill them, as "
-            f"by {name}.fillna(False). Of ids leave them out; if there are none, write []."
+            f"by {name}.fillna(False). If it holds ids, leave them out; if there are none, "
+            "write []."
         )
     if any(issubclass(kind, float | np.floating) for kind in _kinds_of(values)):
         raise ValueError(
@@ -396,9 +416,9 @@ def _have_missing(values):
 
 
 def refuse_numbers_of_all_items(items, index, name):
-    """Raise ValueError if integers may be ids, or a number of each item."""
-    is_a_number_each = len(items) in (index.n_items, index.n_indices)
-    if isinstance(items, list) or not is_a_number_each:
+    """Raise ValueError if integers may be ids, or a number for each item."""
+    has_entry_per_item = len(items) in (index.n_items, index.n_indices)
+    if isinstance(items, list) or not has_entry_per_item:
         return
     if len(np.unique(items)) < len(items):
         raise ValueError(
@@ -410,29 +430,43 @@ def refuse_numbers_of_all_items(items, index, name):
 
 
 def refuse_other_order(table, axis, index, name):
-    """Raise ValueError if labels along an axis of items are not those of the index.
+    """Raise ValueError if labels of a table name the items of the index in another order.
 
-    Labels that pandas has counted are no declaration, nor are indices, which the index has
-    counted, unless the one are the other in another order.
+    Labels 0, 1, ... that pandas has made declare nothing, and neither do labels of items
+    without ids. Both are refused only if they are the items in another order.
+
+    Parameters
+    ----------
+    table : object
+        An argument with an entry for each item; only tables of pandas have labels.
+
+    axis : int
+        Axis of the items.
+
+    index : Index
+        The items.
+
+    name : str
+        Name of the argument in errors.
     """
     labels, is_default = axis_labels(table, axis)
-    if labels is None or (
-        is_default and index.ids is not None and index.ids.noun == "strings"
-    ):
+    if labels is None:
+        return
+    if is_default and index.ids is not None and index.ids.noun == "strings":
         return
     places = _places_among_items(labels, index)
-    is_reordered = places.min() >= 0 and len(np.unique(places)) == len(places)
-    if np.all(places[1:] > places[:-1]) and is_reordered:
+    names_items = places.min() >= 0 and len(np.unique(places)) == len(places)
+    if names_items and np.all(places[1:] > places[:-1]):
         return
-    if (is_default or index.ids is None) and not is_reordered:
+    if (is_default or index.ids is None) and not names_items:
         return
-    state = "the items in another order" if is_reordered else "others"
-    known = "indices_" if index.ids is None else "ids_"
-    along = "index" if axis == 0 else "columns"
+    state = "the items in another order" if names_items else "others"
+    attribute = "indices_" if index.ids is None else "ids_"
+    keyword = "index" if axis == 0 else "columns"
     raise ValueError(
         f"{name} has labels that are {state} than in the index. Put it into the "
-        f"order of `{known}`, as by {name}.reindex({along}=...), or pass {name}.to_numpy() "
-        "if labels mean nothing."
+        f"order of `{attribute}`, as by {name}.reindex({keyword}=...), or pass "
+        f"{name}.to_numpy() if labels mean nothing."
     )
 
 
@@ -440,44 +474,42 @@ def _places_among_items(labels, index):
     """Place among the items that each label names, -1 if it names none."""
     try:
         labels = read_ids(labels)
-    except ValueError:  # of another type than ids are
+    except ValueError:  # Ids are never of this type.
         return np.full(len(labels), -1)
-    kind = "strings" if isinstance(labels, list) else "integers"
-    if kind != ("integers" if index.ids is None else index.ids.noun):
+    noun = "strings" if isinstance(labels, list) else "integers"
+    if noun != ("integers" if index.ids is None else index.ids.noun):
         return np.full(len(labels), -1)
-    if index.ids is not None:
-        if index.numbers is not None:  # an item that was removed has no id any more
-            labels = [labels[number] for number in index.numbers.tolist()]
-        return index.ids.find(labels)
-    return np.where((labels >= 0) & (labels < index.n_indices), labels, -1)
+    if index.ids is None:
+        return np.where((labels >= 0) & (labels < index.n_indices), labels, -1)
+    if index.numbers is not None:
+        # Labels of removed items are passed over, since these items have no ids any more.
+        labels = [labels[number] for number in index.numbers.tolist()]
+    return index.ids.find(labels)
 
 
 def _refuse_shape(shape, index, n_queries, name):
-    n_items = index.n_indices
-    each = (
-        ""
-        if n_queries is None
-        else f", or {(n_queries, n_items)} with a row for each query"
-    )
+    shapes = f"shape {(index.n_indices,)}"
+    if n_queries is not None:
+        shapes += f", or {(n_queries, index.n_indices)} with a row for each query"
     raise ValueError(
         f"{name} is a mask of shape {shape}. Masks have an entry for each item given so "
-        f"far: shape {(n_items,)}{each}."
+        f"far: {shapes}."
     )
 
 
-def refuse_few(counts, n_neighbors, include, exclude):
+def refuse_few(counts, n_neighbors, *, include, exclude):
     """Raise ValueError if a query has fewer items left than neighbors are asked for."""
     if counts.min() >= n_neighbors:
         return
     query = int(counts.argmin())
     if include is None:
-        what = "exclude leaves"
+        subject = "exclude leaves"
     elif exclude is None:
-        what = "include allows"
+        subject = "include allows"
     else:
-        what = "include and exclude leave"
+        subject = "include and exclude leave"
     raise ValueError(
-        f"{what} {counts[query]} items for query {query}, fewer than "
+        f"{subject} {counts[query]} items for query {query}, fewer than "
         f"n_neighbors={n_neighbors}. Allow more items, ask for fewer neighbors, or pass "
         "allow_fewer=True, with which such a query finds fewer."
     )

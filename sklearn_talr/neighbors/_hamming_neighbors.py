@@ -1,4 +1,4 @@
-"""The indexes of codes alone: asked by codes, and by weights."""
+"""The indexes of codes alone: one takes codes as queries, the other weights of bits."""
 
 from numbers import Integral
 
@@ -12,38 +12,39 @@ from ._read import read_bits, read_codes, read_weights
 
 
 class HammingNeighbors(CodeDatabase):
-    """Exact nearest neighbors by Hamming distance, with all that are tied if asked for.
+    """Exact nearest neighbors by Hamming distance, with all tied items on request.
 
-    Items and queries are codes. A query is compared with all of them, by a compiled loop,
-    or looked up in tables, where many are asked within a small radius of many items.
-    :class:`HashedNeighbors` holds a hasher together with such an index, and is asked by
-    features.
+    Items and queries are codes. A compiled loop compares a query with all items. If many
+    queries search a small radius of many items, codes are looked up in tables instead.
+    :class:`HashedNeighbors` holds a hasher together with such an index, and takes features
+    as queries.
 
     Parameters
     ----------
     n_neighbors : int, default=10
-        Number of neighbors of `kneighbors` and of places that `predict` counts.
+        Number of neighbors that `kneighbors` finds and that vote in `predict`.
 
     radius : int, default=2
-        Radius of `radius_neighbors`, from 0.
+        Radius of `radius_neighbors`, at least 0.
 
-    affinity : "auto" or affinity oracle, default="auto"
-        Decides who is similar to whom, for `score`. ``"auto"`` chooses by the form of `y`,
-        see :mod:`sklearn_talr.affinity`. An oracle that is fitted already keeps its levels.
+    affinity : "auto" or affinity object, default="auto"
+        Defines which items are similar to a query, for `score`. ``"auto"`` chooses it from
+        the form of `y`, see :mod:`sklearn_talr.affinity`. An affinity object that is fitted
+        already keeps its levels.
 
     scoring : str, Measure or callable, default="AP"
-        What `score` averages: a measure of :mod:`sklearn_talr.measures`, such as
+        Measure that `score` averages: a measure of :mod:`sklearn_talr.measures`, such as
         ``nDCG @ 100``, or its name; or a function of a
-        :class:`~sklearn_talr.histogram.RankingHistogram` that gives one value per query.
+        :class:`~sklearn_talr.histogram.RankingHistogram` that returns a value per query.
 
     n_jobs : int, default=None
         Number of threads. None means 1 unless in a `joblib.parallel_config` context, -1
-        all processors.
+        means all processors.
 
     Attributes
     ----------
-    affinity_ : affinity oracle or None
-        The oracle of `score`, None if `fit` was not given `y`.
+    affinity_ : affinity object or None
+        The affinity object of `score`, None if `fit` was not given `y`.
 
     n_features_in_ : int
         Number of bits of a code.
@@ -52,9 +53,9 @@ class HammingNeighbors(CodeDatabase):
         Number of items in the database.
 
     n_bytes_per_item_ : float
-        Bytes of memory for an item, without targets: those of its code, of its id, of its
-        index once items have been removed, and of tables for lookup within a radius once
-        there are some.
+        Mean bytes of memory per item, without targets: of its code, of its id, of its index
+        once items have been removed, and of tables for lookup within a radius once they are
+        made.
 
     nbytes : int
         Bytes of memory for all items.
@@ -69,7 +70,7 @@ class HammingNeighbors(CodeDatabase):
         Ids of the items, in the order of `indices_`; None if `fit` was given none.
 
     n_samples_fit_ : int
-        Number of items given so far, those removed included.
+        Number of items given so far, including removed items.
 
     feature_names_in_ : ndarray of shape (n_bits,)
         Names of the bits, if the codes have column names.
@@ -77,32 +78,33 @@ class HammingNeighbors(CodeDatabase):
     See Also
     --------
     HashedNeighbors : A hasher together with its index.
-    WeightedHammingNeighbors : The index of codes that is asked by weights.
+    WeightedHammingNeighbors : The index of codes whose queries are weights of bits.
     sklearn.neighbors.NearestNeighbors : The same search by distances of features.
     sklearn_talr.neighbors.rescore : Order candidates by exact feature distance.
-    sklearn_talr.export : Take the codes to other search engines.
+    sklearn_talr.export : Export the codes to other search engines.
 
     Notes
     -----
-    Codes are arrays whose *positive* entries are ones: zeros and ones, -1 and 1, and the
-    activations of a hasher are understood alike. :class:`~sklearn_talr.codes.PackedCodes`
+    Codes are arrays whose *positive* entries are ones. So zeros and ones, -1 and 1, and the
+    activations of a hasher all stand for codes. :class:`~sklearn_talr.codes.PackedCodes`
     are taken as they are. Integers that look like packed codes of unknown length are
-    refused: unsigned ones and signed bytes beyond 1, and others beyond 31. Packed codes
-    with factors or addends, as AdditiveHasher makes them, are refused too: their Hamming
-    distances rank poorly, and the class for them is :class:`HashedNeighbors`. A UserWarning
-    tells of entries other than 0 and 1 that are never below 0, such as outputs of a
-    sigmoid, and of a `fit` whose codes are all equal.
+    refused: unsigned integers and signed bytes above 1, and other integers above 31. Packed
+    codes with factors or addends, such as the codes of
+    :class:`~sklearn_talr.hashing.AdditiveHasher` under every metric, are refused, too:
+    their Hamming distances rank poorly. Use :class:`HashedNeighbors` for such a hasher. A
+    UserWarning is issued if entries other than 0 and 1 are never below 0, such as outputs
+    of a sigmoid, and if all codes of `fit` are equal.
 
-    The index of an item is its place among all items given, in order, and stays so after
-    other items are removed: rows of a feature array of the whole database remain valid.
-    Items may also be given ids, by which they are then known. An integer takes 16 bytes. A
-    string takes its own bytes in UTF-8, 4 bytes for where it ends, and 5 to 6 bytes in a
-    table by which it is looked up.
+    The index of an item is its place among all items given so far. It does not change when
+    other items are removed, so rows of a feature array of the whole database remain valid.
+    Items may also have ids, by which they are then known. An integer id takes 16 bytes. A
+    string takes its own bytes in UTF-8, 4 bytes for its end, and 5 to 6 bytes in the table
+    in which it is looked up.
 
-    Any number of threads may ask while one thread calls `fit`, `add` or `remove`.
-    Each call is answered from one state, codes, items and targets together: that before the
-    change or that after it. Two calls in a row may see different states. Two threads that
-    change the database at once must take turns, or one change may be lost.
+    Any number of threads may search while one thread calls `fit`, `add` or `remove`. Each
+    call sees codes, items and targets of one state: the state before the change or the
+    state after it. Two calls in a row may see different states. Two threads that change the
+    database must take turns, or one change may be lost.
 
     Examples
     --------
@@ -112,8 +114,8 @@ class HammingNeighbors(CodeDatabase):
     >>> neighbors.kneighbors([[0, 0, 0]])
     (array([[0, 1]]), array([[0, 1]]))
 
-    Items 1 and 2 are tied for the second place, so each has half of it. In a vote of three
-    neighbors each has a place:
+    Items 1 and 2 are tied for the second place, so each has half a vote. Among three
+    neighbors each has a whole vote:
 
     >>> neighbors.predict([[0, 0, 0]])
     array(['a'], dtype='<U1')
@@ -121,56 +123,56 @@ class HammingNeighbors(CodeDatabase):
     array(['b'], dtype='<U1')
     """
 
-    def _read(self, X, index):
+    def _read_items(self, X, index):
         return read_codes(refuse_terms(X, "X"), index, type(self).__name__)
 
-    def _queries(self, X, index):
+    def _read_query_values(self, X, index):
         return read_bits(refuse_terms(X, "X"), index)
 
 
 @parameters
 class WeightedHammingNeighbors(CodeDatabase):
-    """Nearest neighbors by weighted Hamming distance: codes that are asked by weights.
+    """Exact nearest neighbors by asymmetric distance: items are codes, queries are weights.
 
-    Items are codes. A query is an array of weights, one for each bit: the sign of a weight
-    is the bit that the query wants, and its magnitude is what a code pays that has the
-    other bit. Where the codes carry factors and addends, as those that `encode` of an
-    :class:`~sklearn_talr.hashing.AdditiveHasher` returns, the distance is minus the score,
-    see :func:`~sklearn_talr.codes.weighted_scores`. The same holds where a query weighs
-    words of eight bits: it then has a weight for each value of each word. The search is
-    exact.
+    A query has a weight for each bit: its sign is the bit of the query, its magnitude is
+    the penalty if an item has the other bit. The distance is the sum of the penalties, also
+    called weighted Hamming distance. If the codes have factors and addends, such as the
+    codes of an :class:`~sklearn_talr.hashing.AdditiveHasher`, the distance is minus the
+    score, see :func:`~sklearn_talr.codes.weighted_scores`. It is also minus the score if a
+    query has 256 weights for each eight bits, one for each codeword of a codebook.
 
-    :class:`HashedNeighbors` holds a hasher together with such an index, and is asked by
-    features. Take this class where codes and weights come from elsewhere.
+    :class:`HashedNeighbors` holds a hasher together with such an index, and takes features
+    as queries. Use this class if codes and weights come from elsewhere.
 
     Parameters
     ----------
     n_neighbors : int, default=10
-        Number of neighbors of `kneighbors` and of places that `predict` counts.
+        Number of neighbors that `kneighbors` finds and that vote in `predict`.
 
     radius : float, default=2
-        Radius of `radius_neighbors`, from 0.
+        Radius of `radius_neighbors`, at least 0.
 
     n_candidates : int, default=None
-        How many items that are nearest by Hamming distance are compared by weights. None
-        compares all, which is exact, and costs less as long as there are fewer than about
-        100 000 items. The distance is that to the bits that a query would rather see.
+        Number of items, nearest by Hamming distance to the signs of the weights, that the
+        weights are compared with. None compares the weights with all items, which is exact,
+        and faster below about 100 000 items.
 
-    affinity : "auto" or affinity oracle, default="auto"
-        Decides who is similar to whom, for `score`. ``"auto"`` chooses by the form of `y`,
-        see :mod:`sklearn_talr.affinity`. An oracle that is fitted already keeps its levels.
+    affinity : "auto" or affinity object, default="auto"
+        Defines which items are similar to a query, for `score`. ``"auto"`` chooses it from
+        the form of `y`, see :mod:`sklearn_talr.affinity`. An affinity object that is fitted
+        already keeps its levels.
 
     scoring : str, Measure or callable, default="AP"
-        Tie-aware metric that `score` averages, as for :class:`HammingNeighbors`.
+        Tie-aware measure that `score` averages, as for :class:`HammingNeighbors`.
 
     n_jobs : int, default=None
         Number of threads. None means 1 unless in a `joblib.parallel_config` context, -1
-        all processors.
+        means all processors.
 
     Attributes
     ----------
-    affinity_ : affinity oracle or None
-        The oracle of `score`, None if `fit` was not given `y`.
+    affinity_ : affinity object or None
+        The affinity object of `score`, None if `fit` was not given `y`.
 
     n_features_in_ : int
         Number of bits of a code.
@@ -179,8 +181,8 @@ class WeightedHammingNeighbors(CodeDatabase):
         Number of items in the database.
 
     n_bytes_per_item_ : float
-        Bytes of memory for an item, without targets: of its code, of its factor and addend,
-        of its id, and of its index once items have been removed.
+        Mean bytes of memory per item, without targets: of its code, of its factor and
+        addend, of its id, and of its index once items have been removed.
 
     nbytes : int
         Bytes of memory for all items.
@@ -195,7 +197,7 @@ class WeightedHammingNeighbors(CodeDatabase):
         Ids of the items, in the order of `indices_`; None if `fit` was given none.
 
     n_samples_fit_ : int
-        Number of items given so far, those removed included.
+        Number of items given so far, including removed items.
 
     feature_names_in_ : ndarray of shape (n_bits,)
         Names of the bits, if the codes have column names.
@@ -203,20 +205,20 @@ class WeightedHammingNeighbors(CodeDatabase):
     See Also
     --------
     HashedNeighbors : A hasher together with its index.
-    HammingNeighbors : The index of codes that is asked by codes.
+    HammingNeighbors : The index of codes whose queries are codes.
     sklearn_talr.codes.weighted_scores : Scores of all pairs.
 
     Notes
     -----
-    What :class:`HammingNeighbors` says about codes, indices and threads holds here, too.
-    `radius_neighbors` refuses codes with factors or addends, and queries that weigh words:
-    their scores are no distances. Names of columns are compared where a query has a weight
-    for each bit; values of words have no names.
+    The notes of :class:`HammingNeighbors` about codes, indices and threads apply.
+    `radius_neighbors` refuses codes with factors or addends, and queries with weights of
+    codewords, since minus a score is no distance from 0. Column names are compared if a
+    query has a weight for each bit; codewords have no names.
 
     Examples
     --------
     Both codes differ from the signs of the query in one bit, and are tied by Hamming
-    distance. The first differs where the query is surer, so it is farther away:
+    distance. The weight of the bit of the first code is larger, so that code is farther:
 
     >>> from sklearn_talr.neighbors import WeightedHammingNeighbors
     >>> index = WeightedHammingNeighbors(n_neighbors=2).fit([[0, 1, 0], [1, 0, 0]])
@@ -231,15 +233,18 @@ class WeightedHammingNeighbors(CodeDatabase):
     _: KW_ONLY
     n_candidates: Count = None
 
-    def _read(self, X, index):
+    def _read_items(self, X, index):
         return read_codes(X, index, type(self).__name__)
 
-    def _queries(self, X, index):
+    def _read_query_values(self, X, index):
         return read_weights(refuse_codes(X, "X"), index.columns)
 
-    def _item_queries(self, index, rows):
+    def _values_of_items(self, index, rows):
         raise ValueError(
             "Items of the database cannot be queries here: queries have weights, and of "
             "items the bits alone are kept. Pass X, the weights of the queries, and leave "
             "each item's own id out by exclude=[[id]]; or ask by bits: HammingNeighbors."
         )
+
+    def _get_n_candidates(self):
+        return self.n_candidates

@@ -8,12 +8,16 @@ from .._core.validation import read_ids
 from ..codes._scores import fixed
 
 _CODEC = "utf-8", "surrogatepass"
-_SLOTS_PER_TEXT = 1.5  # of a new table: a lookup then compares two texts in the mean
-_LEAST_SLOTS_PER_TEXT = 1.25  # below which texts crowd, and the table is made anew
+
+# Slots of a new hash table. A lookup then compares two texts in the mean.
+_SLOTS_PER_TEXT = 1.5
+
+# With fewer slots lookups get slow, and the table is made anew.
+_MIN_SLOTS_PER_TEXT = 1.25
 
 
 class IntegerIds(NamedTuple):
-    """Ids that are integers, and what finds their rows.
+    """Ids that are integers, and their order, in which their rows are found.
 
     Parameters
     ----------
@@ -47,14 +51,14 @@ class IntegerIds(NamedTuple):
         return IntegerIds(values, order)
 
     def keep(self, stays):
-        """The ids of some of the rows, by a mask, as these are counted then."""
+        """The ids of the rows of a mask, for an index of these rows alone."""
         rows = np.cumsum(stays) - 1
         return IntegerIds(self.values[stays], rows[self.order[stays[self.order]]])
 
     def find(self, ids):
         """Row of each id, -1 if no item has it."""
         ids = np.asarray(ids, dtype=np.int64)
-        ascending = np.argsort(ids, kind="stable")  # sorted ones are found sooner
+        ascending = np.argsort(ids, kind="stable")  # Sorted ids are found faster.
         places = np.searchsorted(self.values, ids[ascending], sorter=self.order)
         rows = np.empty(len(ids), dtype=np.int64)
         rows[ascending] = self.order[np.minimum(places, len(self.order) - 1)]
@@ -65,7 +69,7 @@ class IntegerIds(NamedTuple):
         return self.values[rows]
 
     def is_sound(self, n_items):
-        """Whether files may have held it. A wrong order finds no ids, but no wrong ones."""
+        """Whether arrays of files are ids. A wrong order finds too few, never wrong ids."""
         return (
             self.values.shape == self.order.shape == (n_items,)
             and self.values.dtype == self.order.dtype == np.int64
@@ -104,14 +108,13 @@ class TextIds(NamedTuple):
 
     def add(self, ids):
         """These ids, and those of more items."""
-        octets, ends = _packed(ids)
-        n_old, n_old_octets = len(self), len(self.octets)
-        offsets = np.concatenate((self.offsets, n_old_octets + ends[1:]))
+        octets, ends = _pack(ids)
+        offsets = np.concatenate((self.offsets, len(self.octets) + ends[1:]))
         octets = np.concatenate((self.octets, octets))
-        return _with_slots(octets, offsets, n_old, self.slots)
+        return _with_slots(octets, offsets, len(self), self.slots)
 
     def keep(self, stays):
-        """The ids of some of the rows, by a mask, as these are counted then."""
+        """The ids of the rows of a mask, for an index of these rows alone."""
         lengths = np.diff(self.offsets)
         octets = self.octets[np.repeat(stays, lengths)]
         offsets = np.concatenate(([0], np.cumsum(lengths[stays], dtype=np.int64)))
@@ -121,13 +124,13 @@ class TextIds(NamedTuple):
         """Row of each id, -1 if no item has it."""
         from .._loops._texts import Texts, find_texts
 
-        octets, offsets = _packed(ids)
+        octets, offsets = _pack(ids)
         sought = Texts(fixed(octets), fixed(offsets))
         texts = Texts(fixed(self.octets), fixed(self.offsets))
         return find_texts(sought, texts, fixed(self.slots))
 
     def of_rows(self, rows):
-        """Ids of rows, as an array of the shape of `rows`. No other id is looked at."""
+        """Ids of rows, as an array of the shape of `rows`. No other id is decoded."""
         starts = self.offsets[:-1][rows]
         ends = self.offsets[1:][rows]
         octets = memoryview(self.octets)
@@ -136,7 +139,7 @@ class TextIds(NamedTuple):
         return np.array(texts, dtype=str).reshape(starts.shape)
 
     def is_sound(self, n_items):
-        """Whether files may have held it. A wrong table finds no ids, but no wrong ones."""
+        """Whether arrays of files are ids. A wrong table finds too few, never wrong ids."""
         integers = np.dtype(np.int32), np.dtype(np.int64)
         return (
             self.offsets.shape == (n_items + 1,)
@@ -161,7 +164,7 @@ Ids = IntegerIds | TextIds
 
 
 def make_ids(ids, n_items):
-    """Ids of the first items, as a user gives them; None where none are given."""
+    """Ids of the first items from the argument `ids`; None if it is None."""
     if ids is None:
         return None
     ids = read_ids(ids, n_items)
@@ -169,14 +172,15 @@ def make_ids(ids, n_items):
 
 
 def ids_from_arrays(arrays):
-    """Ids of the arrays that files hold, by name; None if there are none."""
+    """Ids from the arrays of files, by name; None if there are no arrays."""
     if not arrays:
         return None
-    kind = IntegerIds if arrays.keys() == set(IntegerIds._fields) else TextIds
-    return kind(**arrays)
+    if arrays.keys() == set(IntegerIds._fields):
+        return IntegerIds(**arrays)
+    return TextIds(**arrays)
 
 
-def _packed(texts):
+def _pack(texts):
     """Octets of strings, and offsets from the first of them."""
     encoded = [text.encode(*_CODEC) for text in texts]
     octets = np.frombuffer(b"".join(encoded), dtype=np.uint8)
@@ -185,12 +189,12 @@ def _packed(texts):
 
 
 def _with_slots(octets, offsets, n_before, slots):
-    """Ids with a table of all rows, where `slots` has those before `n_before`."""
+    """Ids with a table of all rows; `slots` has the rows before `n_before` already."""
     from .._loops._texts import Texts, put_texts
 
     n_texts = len(offsets) - 1
     offsets = _narrow(offsets, len(octets))
-    if len(slots) < _LEAST_SLOTS_PER_TEXT * n_texts:
+    if len(slots) < _MIN_SLOTS_PER_TEXT * n_texts:
         n_before = 0
         slots = np.full(int(_SLOTS_PER_TEXT * n_texts) + 1, -1)
     slots = _narrow(slots, n_texts).copy()
@@ -202,7 +206,7 @@ def _with_slots(octets, offsets, n_before, slots):
 
 
 def _narrow(numbers, most):
-    """Integers in 4 bytes, if they go up to `most` and that fits."""
+    """Integers from 0 to `most` in 4 bytes, or in 8 bytes if 4 are too few."""
     return numbers.astype(np.int64 if most >> 31 else np.int32, copy=False)
 
 

@@ -1,4 +1,4 @@
-"""Items that are ranked for queries, as an estimator whose samples are the queries."""
+"""An estimator that ranks given items for queries: its samples are the queries."""
 
 import copy
 
@@ -21,52 +21,54 @@ from .._core.state import replace_fitted, validate_aside
 from .._core.types import Affinity, Any, Callable, Column, Literal, Rows, Self
 from .._core.validation import refuse_unlike_labels
 from ..affinity import JudgmentAffinity
-from ._hashed_neighbors import HashedNeighbors, RoutesToHasher
+from ._hashed_neighbors import HashedNeighbors
+from ._with_hasher import RoutesToHasher
 
 
 @parameters
 class ItemRanker(RoutesToHasher, BaseEstimator):
-    """Rank given items for queries of another kind: the samples are queries.
+    """Rank given items for queries of another kind, to cross-validate over queries.
 
-    Cross-validation holds out samples. To learn how a hasher of two views ranks items for
-    *queries* that it has not seen, queries must be the samples. This estimator has them so:
-    the items are parameters, and `fit` learns from queries. `GridSearchCV` and
-    `cross_val_score` then hold out queries, and every query is answered from all items.
+    Cross-validation holds out samples. To measure how a hasher of two views ranks items for
+    held-out *queries*, queries must be the samples. In this estimator the items are
+    parameters, and `fit` learns from queries. `GridSearchCV` and `cross_val_score` then
+    hold out queries, and rank all items for each of them.
 
-    Queries that share relevant items are alike. Hold them out together, by
-    :func:`~sklearn_talr.affinity.query_groups` and ``GroupKFold``: else the scores are too
+    Queries that share relevant items are alike. Hold them out together with
+    :func:`~sklearn_talr.affinity.query_groups` and ``GroupKFold``, or the scores are too
     high.
 
     Parameters
     ----------
     hasher : hasher of two views, or Pipeline or search that ends in one
-        The hasher; `fit` fits a clone of it to items and queries. A hasher that is fitted
-        already stays as it is inside ``sklearn.frozen.FrozenEstimator``.
+        The hasher; `fit` fits a clone of it to items and queries. Pass a fitted hasher as
+        ``sklearn.frozen.FrozenEstimator(hasher)``: it is not fitted again.
 
     X_items : {array-like, sparse matrix} of shape (n_items, n_features)
-        Features of the items. A clone of this estimator has the same object, not a copy.
+        Features of the items. A clone of this estimator holds the same object, not a copy.
 
     y_items : targets of length n_items, default=None
-        What is known of the items.
+        Targets of the items.
 
-        * Labels or label indicators, if `y` of `fit` has those of the queries.
-        * Judgments of shape (n_items, n_queries), dense or sparse, a column for each query
-          of all folds. `y` of `fit` then has the numbers of the columns of its queries.
-        * None: `y` of `fit` has judgments, a row for each query. `cross_val_score` takes no
-          sparse `y`; `GridSearchCV` does.
+        * Labels or label indicators, if `y` of `fit` has labels or indicators of the
+          queries.
+        * Judgments of shape (n_items, n_queries), dense or sparse, with a column for each
+          query of all folds. `y` of `fit` then has the column numbers of its queries.
+        * None: `y` of `fit` has judgments, with a row for each query. `cross_val_score`
+          takes no sparse `y`; `GridSearchCV` does.
 
     groups_items : array-like of shape (n_items,), default=None
-        Labels of groups, where `score` gets those of queries, too.
+        Group labels of the items, if `score` is given group labels of the queries.
 
     query : {"auto", "bits", "weights"}, default="auto"
-        How the codes are asked, as for :class:`HashedNeighbors`.
+        How queries are compared with codes, as for :class:`HashedNeighbors`.
 
     scoring : str, Measure or callable, default="AP"
-        Tie-aware metric that `score` averages, as for :class:`HashedNeighbors`.
+        Tie-aware measure that `score` averages, as for :class:`HashedNeighbors`.
 
-    affinity : "auto" or affinity oracle, default="auto"
-        Decides who is similar to whom, for `score`. ``"auto"`` takes the oracle that the
-        hasher was fitted with.
+    affinity : "auto" or affinity object, default="auto"
+        Defines which items are similar to a query, for `score`. ``"auto"`` takes the
+        affinity object that the hasher was fitted with.
 
     Attributes
     ----------
@@ -81,13 +83,13 @@ class ItemRanker(RoutesToHasher, BaseEstimator):
 
     See Also
     --------
-    HashedNeighbors : The index, to search in.
-    sklearn_talr.affinity.query_groups : Queries that must be held out together.
+    HashedNeighbors : The index for searches.
+    sklearn_talr.affinity.query_groups : Groups of queries to hold out together.
 
     Examples
     --------
-    Right halves of digits are items, left halves of other digits are queries, and a query
-    and an item of one class are judged relevant:
+    Right halves of digits are items, left halves of other digits are queries. An item is
+    relevant to a query of the same class:
 
     >>> import numpy as np
     >>> from sklearn.datasets import load_digits
@@ -123,7 +125,8 @@ class ItemRanker(RoutesToHasher, BaseEstimator):
     scoring: str | Callable[..., Any] = "AP"
     affinity: Affinity = "auto"
 
-    __metadata_request__score = {"groups": False}  # which folds are mostly made by
+    # Groups mostly define the folds of a cross-validation, and not the pairs to ignore.
+    __metadata_request__score = {"groups": False}
 
     @with_callbacks
     def fit(self, X: Rows, y: Any, **fit_params: Any) -> Self:
@@ -135,12 +138,12 @@ class ItemRanker(RoutesToHasher, BaseEstimator):
             Features of the queries.
 
         y : targets of length n_queries
-            Labels or indicators where `y_items` has labels or indicators. Numbers of
-            columns of `y_items` where these are judgments. Without `y_items` judgments of
-            shape (n_queries, n_items), dense or sparse.
+            Labels or indicators, if `y_items` has labels or indicators. Numbers of columns
+            of `y_items`, if these are judgments. Without `y_items`: judgments of shape
+            (n_queries, n_items), dense or sparse.
 
         **fit_params : dict
-            Passed to `fit` of the hasher, by metadata routing where it is enabled.
+            Passed to `fit` of the hasher, by metadata routing if it is enabled.
 
         Returns
         -------
@@ -153,8 +156,7 @@ class ItemRanker(RoutesToHasher, BaseEstimator):
             If the hasher has no function for queries.
 
         ValueError
-            If a parameter, `X` or `y` is not what it should be. The estimator is then
-            what it was before.
+            If a parameter, `X` or `y` is invalid. The estimator is then unchanged.
         """
         self._validate_params()
         unfitted = FittedHasher.of(self.hasher)
@@ -168,26 +170,17 @@ class ItemRanker(RoutesToHasher, BaseEstimator):
         refuse_unlike_labels(X, y, ("X", "y"))
         refuse_unlike_labels(self.X_items, self.y_items, ("X_items", "y_items"))
         judgments = self._judgments(y)
+        queries = {"X_query": X}
         if judgments is None:
-            y_items, queries = self.y_items, {"X_query": X, "y_query": y}
-        else:
-            y_items, queries = judgments.T.tocsr(), {"X_query": X}
-        # The hasher is given the queries, under the names by which its `fit` takes them.
-        hasher = self.hasher
-        if unfitted.is_frozen:
-            queries = {}
-        elif routing_enabled():
-            hasher = clone(hasher)
-            FittedHasher.of(hasher).hasher.set_fit_request(**dict.fromkeys(queries, True))
-        else:
-            path = "".join(f"{step}__" for step in unfitted.names)
-            queries = {f"{path}{name}": value for name, value in queries.items()}
+            queries["y_query"] = y
+        hasher, query_params = _pass_queries(self.hasher, queries)
         index = HashedNeighbors(
             hasher, query=self.query, scoring=self.scoring, affinity=self.affinity
         )
+        y_items = self.y_items if judgments is None else judgments.T.tocsr()
         progress = Progress(self, X, y, n_fits=1)
         with progress.nested("fit-index")(index):
-            index.fit(self.X_items, y_items, **queries, **fit_params)
+            index.fit(self.X_items, y_items, **query_params, **fit_params)
         return replace_fitted(self, progress.finish({"index_": index, **seen}))
 
     def kneighbors(
@@ -214,13 +207,13 @@ class ItemRanker(RoutesToHasher, BaseEstimator):
         indices : ndarray of shape (n_queries, n_neighbors)
             Rows of `X_items`, ascending within a distance.
         """
-        index, X = self._ask(X)
+        index, X = self._read_queries(X)
         return index.kneighbors(X, n_neighbors, return_distance)
 
     def score(
         self, X: Rows, y: Any, sample_weight: Column = None, *, groups: Column = None
     ) -> float:
-        """Tie-aware measure of the ranking of all items for queries.
+        """Compute a tie-aware measure of the ranking of all items for queries.
 
         Parameters
         ----------
@@ -234,29 +227,36 @@ class ItemRanker(RoutesToHasher, BaseEstimator):
             Weights of the queries, at least 0.
 
         groups : array-like of shape (n_queries,), default=None
-            Labels of groups of the queries. Items of the query's own group do not count.
+            Group labels of the queries. Items of the query's own group are ignored.
 
         Returns
         -------
         score : float
-            Mean of the measure over the queries that have something relevant; NaN, with a
-            warning, if none has.
+            Mean of the measure over the queries that have a relevant item; NaN, with a
+            warning, if no query has one.
         """
         refuse_unlike_labels(X, y, ("X", "y"))
         refuse_unlike_labels(X, sample_weight, ("X", "sample_weight"))
         refuse_unlike_labels(X, groups, ("X", "groups"))
         refuse_unlike_labels(self.X_items, self.groups_items, ("X_items", "groups_items"))
-        index, X = self._ask(X)
+        index, X = self._read_queries(X)
         judgments = self._judgments(y)
-        groups = {"groups_query": groups, "groups_database": self.groups_items}
-        y = y if judgments is None else judgments
-        return index.score(X, y, sample_weight, **groups)
+        return index.score(
+            X,
+            y if judgments is None else judgments,
+            sample_weight,
+            groups_query=groups,
+            groups_database=self.groups_items,
+        )
 
     def __sklearn_clone__(self) -> Self:
-        bare = copy.copy(self)
-        bare.X_items = bare.y_items = None  # which would be copied
-        cloned = super(ItemRanker, bare).__sklearn_clone__()
-        cloned.X_items, cloned.y_items = self.X_items, self.y_items
+        # scikit-learn would copy the items.
+        without_items = copy.copy(self)
+        without_items.X_items = None
+        without_items.y_items = None
+        cloned = super(ItemRanker, without_items).__sklearn_clone__()
+        cloned.X_items = self.X_items
+        cloned.y_items = self.y_items
         return cloned
 
     def __sklearn_tags__(self) -> Any:
@@ -265,22 +265,23 @@ class ItemRanker(RoutesToHasher, BaseEstimator):
         tags.target_tags.required = True
         return tags
 
-    def _ask(self, X):
-        """The fitted index, and features of queries that it may be asked by."""
+    def _read_queries(self, X):
+        """The fitted index, and features of queries, checked."""
         check_is_fitted(self)
         X = read_for(FittedHasher.of(self.hasher).hasher, X)
         validate_data(self, X, reset=False, skip_check_array=True)
         return self.index_, X
 
     def _judgments(self, y):
-        """Judgments with a row for each query; None where both sides have labels."""
+        """Judgments with a row for each query; None if queries and items have labels."""
         if y is None:
             raise ValueError(
                 "ItemRanker requires y to be passed, but the target y is None. Pass "
                 "judgments of the items, or labels of the queries."
             )
-        affinity, shape = JudgmentAffinity(), np.shape(y)
-        if self.y_items is None and len(shape) != 2:
+        affinity = JudgmentAffinity()
+        y_ndim = len(np.shape(y))
+        if self.y_items is None and y_ndim != 2:
             raise ValueError(
                 "y must be judgments of shape (n_queries, n_items). If it has labels of "
                 "the queries, pass y_items, the labels of the items. If it has numbers of "
@@ -288,12 +289,42 @@ class ItemRanker(RoutesToHasher, BaseEstimator):
             )
         if self.y_items is None:
             judgments = affinity.check_targets(y)
-        elif len(shape) == 1 and np.shape(self.y_items)[1:] > (1,):
+        elif y_ndim == 1 and np.shape(self.y_items)[1:] > (1,):
             judgments = affinity.check_targets(self.y_items)
             numbers = affinity.check_targets(y)
-            affinity.levels_between(numbers, judgments)  # refuses numbers of no column
+            affinity.levels_between(numbers, judgments)  # Refuses numbers without a column.
             judgments = judgments[:, numbers].T.tocsr()
         else:
             return None
         affinity.check_width(judgments, num_samples(self.X_items))
         return judgments
+
+
+def _pass_queries(hasher, queries):
+    """Prepare that `fit` passes queries to a hasher, at any depth of Pipelines.
+
+    Parameters
+    ----------
+    hasher : estimator
+        The parameter `hasher`.
+
+    queries : dict
+        Arguments of the hasher's `fit`, by name.
+
+    Returns
+    -------
+    hasher : estimator
+        The hasher; under metadata routing a clone that requests the queries.
+
+    params : dict
+        Arguments for `fit` of an estimator that holds the hasher. Empty if it is frozen.
+    """
+    unfitted = FittedHasher.of(hasher)
+    if unfitted.is_frozen:
+        return hasher, {}
+    if routing_enabled():
+        hasher = clone(hasher)
+        FittedHasher.of(hasher).hasher.set_fit_request(**dict.fromkeys(queries, True))
+        return hasher, queries
+    path = "".join(f"{step}__" for step in unfitted.names)
+    return hasher, {f"{path}{name}": value for name, value in queries.items()}

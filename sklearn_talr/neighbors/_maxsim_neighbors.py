@@ -1,8 +1,10 @@
-"""The index of documents that are sets of tokens, asked by sets of tokens."""
+"""The index of documents that are sets of tokens; queries are sets of tokens, too."""
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, replace
+from functools import partial
 from numbers import Integral
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,50 +16,51 @@ from .._core.parameters import KW_ONLY, parameters
 from .._core.progress import Progress
 from .._core.threads import map_in_threads
 from .._core.types import Any, ArrayLike, Column, Count, Rows, Self
-from .._core.validation import read_features
+from .._core.validation import ragged, read_features
 from ..codes import concatenate_codes, unpack_codes
 from ..codes._packed import as_packed, wrap_bytes
 from ..codes._scores import TokenSets, read_groups, token_blocks
-from ._database import FittedAtOnce, as_asked, of_fitted
-from ._hashed_neighbors import WithHasher, fit_hasher, n_blocks
+from ._base import FittedAtOnce, as_results, fitted_property
+from ._fit_hasher import fit_hasher, n_blocks
 from ._read import check_number
+from ._with_hasher import WithHasher
 
 
 @parameters
 class MaxSimNeighbors(WithHasher, FittedAtOnce):
-    """Nearest documents that are sets of tokens, by sums of maxima: a hasher and its index.
+    """Nearest documents by MaxSim (late interaction): a hasher of tokens and its index.
 
-    Models such as ColBERT have a vector for each token of a text. A query is compared with
-    a document by *MaxSim*, also called late interaction: each token of the query looks for
-    the token of the document that scores highest, and the score of the document is the sum
-    of these maxima. This index keeps a code for each token of the documents. Tokens of
-    queries are not rounded to bits, see :func:`~sklearn_talr.codes.maxsim_scores`. The
-    search is exact: it looks at all documents, and finds those of highest score.
+    Models such as ColBERT have a vector for each token of a text. The *MaxSim* score of a
+    document is a sum over the tokens of the query: for each of them, the highest score of a
+    token of the document. This index keeps a code for each token of the documents. Tokens
+    of queries are not rounded to bits, see :func:`~sklearn_talr.codes.maxsim_scores`. The
+    search is exact: it compares a query with all documents.
 
     Rows are tokens. Their *groups*, a label for each row as in scikit-learn's
-    ``GroupKFold``, say which rows belong together.
+    ``GroupKFold``, define which rows are one document or one query.
 
     Parameters
     ----------
     hasher : hasher, or Pipeline or search over parameters that ends in one
-        The hasher of tokens; `fit` fits a clone of it. A hasher that is fitted already, as
-        to a sample of the tokens, stays as it is inside ``sklearn.frozen.FrozenEstimator``.
-        It is asked by `query_weights`, as :class:`~sklearn_talr.hashing.AdditiveHasher` is
-        made for.
+        The hasher of tokens; `fit` fits a clone of it. Pass a fitted hasher, such as one
+        that was fitted to a sample of the tokens, as
+        ``sklearn.frozen.FrozenEstimator(hasher)``: it is not fitted again.
+        :class:`~sklearn_talr.hashing.AdditiveHasher` suits ``query="weights"``.
 
     query : {"weights", "bits"}, default="weights"
-        How tokens of queries are compared with codes. ``"bits"`` rounds them to bits, too,
-        and keeps neither factors nor lengths: the score of two tokens is the number of bits
-        in which they agree less that of the others. It is what engines do that hold bits
-        only, and finds less. A hasher for binary queries suits it, such as
-        :class:`~sklearn_talr.hashing.ITQHasher`.
+        How tokens of queries are compared with codes. ``"weights"`` takes `query_weights`
+        of the hasher. ``"bits"`` rounds tokens of queries to bits, too, and keeps neither
+        factors nor lengths: the score of two tokens is the number of equal bits minus the
+        number of different bits. Engines that store bits only compute the same scores.
+        ``"bits"`` finds fewer relevant documents. A hasher for binary queries suits it,
+        such as :class:`~sklearn_talr.hashing.ITQHasher`.
 
     n_neighbors : int, default=10
         Number of documents that `kneighbors` finds.
 
     n_jobs : int, default=None
         Number of threads of a search. None means 1 unless in a `joblib.parallel_config`
-        context, -1 all processors. The hasher has its own.
+        context, -1 means all processors. The hasher has a parameter of its own.
 
     Attributes
     ----------
@@ -65,8 +68,8 @@ class MaxSimNeighbors(WithHasher, FittedAtOnce):
         The fitted hasher.
 
     groups_ : ndarray of shape (n_labels,)
-        Label of each document given so far, those removed included, in the order in which
-        they first came. `kneighbors` returns places in it.
+        Label of each document given so far, including removed documents, in the order in
+        which they first came. `kneighbors` returns places in this array.
 
     indices_ : ndarray of shape (`n_groups_`,)
         Places in `groups_` of the documents that are in the database, ascending.
@@ -78,14 +81,14 @@ class MaxSimNeighbors(WithHasher, FittedAtOnce):
         Number of tokens in the database.
 
     n_bytes_per_item_ : float
-        Bytes of memory for a token, in the mean: those of its code, factor and length, and
-        of where documents start.
+        Mean bytes of memory per token: of its code, factor and length, and of the starts of
+        documents.
 
     nbytes : int
         Bytes of memory for all tokens.
 
     n_features_in_ : int
-        Number of features of a token, if the hasher tells.
+        Number of features of a token, if the hasher has this attribute.
 
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features, if `fit` saw any.
@@ -94,18 +97,17 @@ class MaxSimNeighbors(WithHasher, FittedAtOnce):
     --------
     HashedNeighbors : The index whose items are single rows.
     sklearn_talr.codes.maxsim_scores : Scores of all pairs.
-    sklearn_talr.runs.Run.from_neighbors : What is found, as a run to evaluate.
+    sklearn_talr.runs.Run.from_neighbors : The results of a search, as a run to evaluate.
 
     Notes
     -----
-    Any number of threads may ask while one thread calls `fit`, `add` or `remove`:
-    each call is answered from one state. Place i of `groups_` never gets another label, but
-    by `fit`.
+    Any number of threads may search while one thread calls `fit`, `add` or `remove`: each
+    call sees one state. Only `fit` changes the label at a place of `groups_`.
 
     Examples
     --------
     Each digit is a document whose tokens are its eight rows of pixels. A query has the rows
-    of pixels of another digit, a zero. Most of what it finds are zeros:
+    of pixels of another digit, a zero. Most of its neighbors are zeros:
 
     >>> import numpy as np
     >>> from sklearn.datasets import load_digits
@@ -116,8 +118,8 @@ class MaxSimNeighbors(WithHasher, FittedAtOnce):
     >>> hasher = AdditiveHasher(n_bits=32, metric="euclidean", random_state=0)
     >>> index = MaxSimNeighbors(hasher).fit(tokens[8:], groups=groups[8:])
     >>> distances, indices = index.kneighbors(tokens[:8], groups=groups[:8])
-    >>> found = index.groups_[indices]
-    >>> found.shape, bool((y[found] == y[0]).mean() > 0.5)
+    >>> neighbors = index.groups_[indices]
+    >>> neighbors.shape, bool((y[neighbors] == y[0]).mean() > 0.5)
     ((1, 10), True)
     """
 
@@ -141,18 +143,17 @@ class MaxSimNeighbors(WithHasher, FittedAtOnce):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_tokens, n_features), or list of these
-            Features of the tokens of all documents, as the hasher takes them; or a list
-            with an array for each document, a column of lists of lists, or an array of
+            Features of the tokens of all documents, in a form that the hasher takes; or a
+            list with an array for each document, a column of lists of lists, or an array of
             shape (n_documents, n_tokens, n_features).
 
         y : targets of length n_tokens, default=None
-            Targets of the tokens, where the hasher needs any.
+            Targets of the tokens, if the hasher needs them.
 
         groups : array-like of shape (n_tokens,), default=None
-            Label of the document that each token belongs to. The tokens of a document need
-            not come together. None means that each row is a document, labeled by its place.
-            Of a list of arrays it is the label of each array, and None labels these by
-            their places.
+            Label of the document of each token. The tokens of a document may stand apart.
+            None means that each row is a document, and its place is its label. If `X` is a
+            list of arrays: label of each array, and None takes their places as labels.
 
         Returns
         -------
@@ -162,18 +163,21 @@ class MaxSimNeighbors(WithHasher, FittedAtOnce):
         Raises
         ------
         ValueError
-            If a parameter, `X` or `groups` is not what it should be. The estimator is then
-            what it was before.
+            If a parameter, `X` or `groups` is invalid. The estimator is then unchanged.
         """
         self._validate_params()
         X, groups = read_tokens(FittedHasher.of(self.hasher).check(), X, groups)
-        if groups is not None:  # before the hasher takes its time
+        if groups is not None:
+            # Wrong labels are refused before the hasher takes its time.
             read_groups(groups, num_samples(X))
         progress = Progress(self, X, y, n_blocks(X), "block", n_fits=1)
-        hasher, codes = fit_hasher(clone(self.hasher), X, y, {}, progress)
-        by_bits = self.query == "bits"
-        fitted = {"_fitted": Documents.of(hasher, codes, groups, by_bits)}
-        vars(self).update(progress.finish(fitted))
+        hasher, codes = fit_hasher(
+            clone(self.hasher), X, y, fit_params={}, progress=progress
+        )
+        documents = Documents.from_codes(
+            codes, groups, hasher=hasher, by_bits=self.query == "bits"
+        )
+        vars(self).update(progress.finish({"_fitted": documents}))
         return self
 
     def add(self, X: Rows, y: Any = None, groups: Column = None) -> Self:
@@ -185,31 +189,31 @@ class MaxSimNeighbors(WithHasher, FittedAtOnce):
             Features of the tokens, as for `fit`.
 
         y : Ignored
-            Not used by an index that is fitted; the first call passes it to `fit`.
+            Not used after `fit`. Before it, `add` passes `y` to `fit`.
 
         groups : array-like of shape (n_tokens,), default=None
-            Labels of their documents. A document that is in the database gets more tokens.
-            None if `fit` was given none, unless `X` is a list of arrays, which needs the
-            label of each.
+            Label of the document of each token. A document in the database gets more
+            tokens. None if `fit` was given None, unless `X` is a list of arrays, which
+            needs the label of each array.
 
         Returns
         -------
         self : MaxSimNeighbors
-            The estimator with more tokens; the first call does what `fit` does.
+            The estimator with more tokens. Before `fit`, `add` does the same as `fit`.
 
         Raises
         ------
         ValueError
             If features or groups do not continue those of `fit`. The estimator is then
-            what it was before.
+            unchanged.
         """
-        fitted = vars(self).get("_fitted")
+        fitted = self._fitted_or_none()
         if fitted is None:
             return self.fit(X, y, groups)
         self._validate_params()
         if groups is None and token_sets(X) is not None:
             raise ValueError(
-                "X has a set of tokens for each document, whose labels would be those of "
+                "X has a set of tokens for each document, whose places are labels of "
                 "documents in the database. Name new documents, as by groups=np.arange("
                 f"len(X)) + {len(fitted.labels)}."
             )
@@ -223,8 +227,8 @@ class MaxSimNeighbors(WithHasher, FittedAtOnce):
         Parameters
         ----------
         groups : array-like of shape (n_removed,), or a set
-            Labels of the documents. Tokens that are added under such a label later on make
-            a document in the same place.
+            Labels of the documents. If tokens are added under such a label later, the
+            document gets its old place again.
 
         Returns
         -------
@@ -234,7 +238,7 @@ class MaxSimNeighbors(WithHasher, FittedAtOnce):
         Raises
         ------
         ValueError
-            If a label is not that of a document, or nothing would be left.
+            If a label is not in the database, or no document would be left.
         """
         self._fitted = self._get_fitted().remove(groups)
         return self
@@ -250,7 +254,7 @@ class MaxSimNeighbors(WithHasher, FittedAtOnce):
     ) -> Any:
         """Find the documents of highest score for each query.
 
-        Documents of equal score are ordered by their place in `groups_`, the first first.
+        Documents of equal score are ordered by their place in `groups_`.
 
         Parameters
         ----------
@@ -258,36 +262,36 @@ class MaxSimNeighbors(WithHasher, FittedAtOnce):
             Features of the tokens of all queries; or a list with an array for each query.
 
         n_neighbors : int, default=None
-            Number of documents. None means that of the constructor.
+            Number of documents. None takes the parameter of the constructor.
 
         return_distance : bool, default=True
             Whether to return distances.
 
         return_tied : bool, default=False
-            Whether to return also what is tied with the last document.
+            Whether to return also the documents that tie with the last document.
 
         groups : array-like of shape (n_query_tokens,), default=None
-            Label of the query that each token belongs to. None means that each row is a
-            query. For one query of all rows pass ``np.zeros(len(X))``, or ``[X]`` as `X`.
+            Label of the query of each token. None means that each row is a query. For one
+            query of all rows pass ``np.zeros(len(X))``, or ``[X]`` as `X`.
 
         Returns
         -------
         distances : ndarray of shape (n_queries, n_neighbors), dtype float64
-            Minus the scores, ascending. Only if `return_distance`. Queries come in the
-            order in which their labels first come.
+            Minus the scores, ascending. Only if `return_distance`. Queries are in the order
+            in which their labels first come.
 
         indices : ndarray of shape (n_queries, n_neighbors), dtype int64
             Places of the documents in `groups_`, ascending within a distance.
 
         tied : ndarray of shape (n_queries,) of arrays of int64
-            Places of all documents at the distance of the last, those in `indices`
-            included. Only if `return_tied`.
+            Places of all documents at the distance of the last document, including the
+            documents in `indices`. Only if `return_tied`.
 
         Raises
         ------
         ValueError
-            If there are fewer documents than asked for, there is not one label for each
-            row, or `X` has other features than those of `fit`.
+            If there are fewer documents than `n_neighbors`, there is not one label for each
+            row, or `X` has other features than `fit`.
 
         Examples
         --------
@@ -306,26 +310,53 @@ class MaxSimNeighbors(WithHasher, FittedAtOnce):
         """
         fitted = self._get_fitted()
         n_neighbors = self.n_neighbors if n_neighbors is None else n_neighbors
-        most = fitted.tokens.n_documents
-        n_neighbors = check_number(n_neighbors, "n_neighbors", least=1, most=most)
+        n_documents = fitted.tokens.n_documents
+        n_neighbors = check_number(n_neighbors, "n_neighbors", least=1, most=n_documents)
         X, groups = read_tokens(fitted.hasher, X, groups)
-        found = fitted.nearest(X, groups, n_neighbors, self.n_jobs)
-        scores, places, tied = zip(*found)
-        distances, indices = 0.0 - np.array(scores), np.array(places, dtype=np.int64)
-        return as_asked(distances, indices, tied, return_distance, return_tied)
+        matches = list(fitted.nearest(X, groups, n_neighbors, self.n_jobs))
+        distances = None
+        tied = None
+        if return_distance:
+            distances = 0.0 - np.array([match.scores for match in matches])
+        if return_tied:
+            tied = ragged([match.tied_places for match in matches])
+        indices = np.array([match.places for match in matches], dtype=np.int64)
+        return as_results(indices, distances=distances, tied=tied)
 
-    groups_ = of_fitted(
-        "labels", "Label of each document given so far, the first one first."
+    groups_ = fitted_property(
+        "labels", "Label of each document given so far, in the order in which they came."
     )
-    indices_ = of_fitted(
+    indices_ = fitted_property(
         "tokens.present", "Places in `groups_` of the documents now in the database."
     )
-    n_groups_ = of_fitted("tokens.n_documents", "Number of documents in the database.")
+    n_groups_ = fitted_property(
+        "tokens.n_documents", "Number of documents in the database."
+    )
+
+
+class DocumentMatches(NamedTuple):
+    """The documents of highest score for a query.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_neighbors,)
+        Scores, descending.
+
+    places : ndarray of shape (n_neighbors,)
+        Places of the documents in `Documents.labels`, ascending within a score.
+
+    tied_places : ndarray of int64
+        Places of all documents of the last score.
+    """
+
+    scores: np.ndarray
+    places: np.ndarray
+    tied_places: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
 class Documents:
-    """All that a fitted index of documents knows, never changed but replaced as a whole.
+    """The fitted state of an index of documents, never changed but replaced as a whole.
 
     Parameters
     ----------
@@ -333,17 +364,17 @@ class Documents:
         The hasher of the tokens.
 
     tokens : TokenSets
-        Codes of the tokens, those of each document side by side. Numbers of documents are
-        their places in `labels`.
+        Codes of the tokens, grouped by document. The number of a document is its place in
+        `labels`.
 
     labels : ndarray of shape (n_labels,)
-        Label of each document given so far, those removed included.
+        Label of each document given so far, including removed documents.
 
     are_rows : bool
-        Whether each row is a document, since no groups were given.
+        Whether each row is a document, since `fit` was given no groups.
 
     by_bits : bool
-        Whether queries are rounded to bits, and codes are bits alone.
+        Whether queries are rounded to bits, and codes have no factors and lengths.
     """
 
     hasher: object
@@ -353,19 +384,30 @@ class Documents:
     by_bits: bool
 
     @classmethod
-    def of(cls, hasher, codes, groups, by_bits):
+    def from_codes(cls, codes, groups, *, hasher, by_bits):
         """The first documents; groups are labels of the rows, or None."""
-        packed = _stored(codes, by_bits)
+        packed = _codes_to_store(codes, by_bits)
         labels, numbers = read_groups(groups, len(packed))
-        tokens = TokenSets.of(packed, numbers)
-        return cls(hasher, tokens, labels, groups is None, by_bits)
+        return cls(
+            hasher=hasher,
+            tokens=TokenSets.of(packed, numbers),
+            labels=labels,
+            are_rows=groups is None,
+            by_bits=by_bits,
+        )
 
     def add(self, codes, groups):
-        """The documents and more tokens, of new documents or of those that are there."""
-        packed = _stored(codes, self.by_bits)
-        if self.are_rows != (groups is None):
-            given, now = ("no groups", "some")[:: 1 if self.are_rows else -1]
-            raise ValueError(f"fit was given {given} and add {now}: groups.")
+        """The documents and more tokens, of documents that are here or of new documents."""
+        packed = _codes_to_store(codes, self.by_bits)
+        if self.are_rows and groups is not None:
+            raise ValueError(
+                "fit was given no groups and add some. Pass groups=None, or call fit with "
+                "groups of all tokens."
+            )
+        if groups is None and not self.are_rows:
+            raise ValueError(
+                "fit was given groups and add none. Pass groups, a label for each token."
+            )
         n_labels = len(self.labels)
         labels, numbers = read_groups(groups, len(packed))
         if groups is None:
@@ -375,6 +417,7 @@ class Documents:
                 f"groups are of type {labels.dtype} and those of fit of type "
                 f"{self.labels.dtype}: labels must be of one type."
             )
+        # A label that is here already keeps its place.
         labels = np.concatenate((self.labels, labels))
         labels, places = read_groups(labels, len(labels))
         packed = concatenate_codes([self.tokens.packed, packed])
@@ -382,7 +425,7 @@ class Documents:
         return replace(self, tokens=TokenSets.of(packed, numbers), labels=labels)
 
     def remove(self, groups):
-        """The documents without those of these labels; the others stay where they are."""
+        """The documents without these labels; the places of the others do not change."""
         groups = _read_labels(groups, self.labels)
         missing = groups[~np.isin(groups, self.labels[self.tokens.present])]
         if missing.size:
@@ -407,37 +450,60 @@ class Documents:
         return len(self.tokens.packed)
 
     def __str__(self):
-        each = self.nbytes / self.n_items
-        return f"{self.tokens.n_documents} documents, {each:.4g} bytes for each token"
+        n_bytes_per_token = self.nbytes / self.n_items
+        return (
+            f"{self.tokens.n_documents} documents, {n_bytes_per_token:.4g} bytes for each "
+            "token"
+        )
 
     @property
     def nbytes(self):
-        """Bytes of all that is kept for the tokens."""
-        return sum(each.nbytes for each in self.tokens)
+        """Bytes of memory for the tokens."""
+        return sum(part.nbytes for part in self.tokens)
 
     def nearest(self, X, groups, n_neighbors, n_jobs):
-        """Generate scores, places in `labels`, and places tied with the last, by query."""
+        """Generate the DocumentMatches of each query.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_tokens, n_features)
+            Features of the tokens of all queries.
+
+        groups : array-like of shape (n_tokens,), or None
+            Label of the query of each token.
+
+        n_neighbors : int
+            Number of documents to find.
+
+        n_jobs : int or None
+            Number of threads.
+        """
         if self.by_bits:
             weights = 2 * unpack_codes(self.hasher.encode(X)).astype(np.float32) - 1
         else:
             weights = np.asarray(self.hasher.query_weights(X), dtype=np.float32)
-        tokens = self.tokens
         numbers = read_groups(groups, len(weights)).numbers
-        for tables in token_blocks(weights, numbers, tokens):
-            scores = tables.scores(tokens, n_jobs)
+        for tables in token_blocks(weights, numbers, self.tokens):
+            scores = tables.scores(self.tokens, n_jobs)
+            match = partial(self._match, tables, scores, n_neighbors)
+            yield from map_in_threads(match, range(len(scores)), n_jobs)
 
-            def look(query, tables=tables, scores=scores):
-                # What may be among the nearest is compared in float64.
-                last = tokens.n_documents - n_neighbors
-                limit = np.partition(scores[query], last)[last] - tables.margin
-                places = np.flatnonzero(scores[query] >= limit)
-                exact = tables.exact_scores(query, tokens.some(places))
-                order = np.lexsort((places, -exact))
-                tied = places[exact == exact[order[n_neighbors - 1]]]
-                order = order[:n_neighbors]
-                return exact[order], tokens.present[places[order]], tokens.present[tied]
-
-            yield from map_in_threads(look, range(len(scores)), n_jobs)
+    def _match(self, tables, scores, n_neighbors, query):
+        """DocumentMatches of a query of a block, by its scores of all documents."""
+        tokens = self.tokens
+        last = tokens.n_documents - n_neighbors
+        limit = np.partition(scores[query], last)[last] - tables.margin
+        # Scores are rounded. Documents that may be neighbors are compared in float64.
+        candidates = np.flatnonzero(scores[query] >= limit)
+        exact_scores = tables.exact_scores(query, tokens.some(candidates))
+        order = np.lexsort((candidates, -exact_scores))
+        is_tied = exact_scores == exact_scores[order[n_neighbors - 1]]
+        order = order[:n_neighbors]
+        return DocumentMatches(
+            scores=exact_scores[order],
+            places=tokens.present[candidates[order]],
+            tied_places=tokens.present[candidates[is_tied]],
+        )
 
 
 def read_tokens(hasher, X, groups):
@@ -446,10 +512,10 @@ def read_tokens(hasher, X, groups):
     Parameters
     ----------
     hasher : FittedHasher
-        What the features are for.
+        The hasher of the tokens.
 
     X : array-like of shape (n_tokens, n_features), or sequence of these
-        Features of tokens, or of a set of tokens for each group.
+        Features of tokens, or a set of tokens for each group.
 
     groups : array-like or None
         A label for each row, or for each set.
@@ -501,7 +567,7 @@ def _is_nested(rows):
     return isinstance(rows, list | tuple) and all(hasattr(row, "__len__") for row in rows)
 
 
-def _stored(codes, by_bits):
+def _codes_to_store(codes, by_bits):
     """Packed codes, which have neither factors nor lengths if queries are bits."""
     packed = as_packed(codes)
     return wrap_bytes(packed.data, packed.n_bits) if by_bits else packed
@@ -518,19 +584,20 @@ def _read_labels(groups, labels):
         )
     if groups.dtype == bool and labels.dtype != bool:
         raise ValueError(
-            "groups must be labels of documents, got a mask. Those of a mask are "
-            "groups_[mask]."
+            "groups must be labels of documents, got a mask. Write groups_[mask] for the "
+            "labels of a mask."
         )
     if groups.size and _type_of_labels(groups) != _type_of_labels(labels):
         raise ValueError(
             f"groups holds labels of {groups.dtype}, such as {groups.tolist()[0]!r}, and "
-            f"those of the database are of {labels.dtype}, such as {labels.tolist()[0]!r}: "
-            "none can be equal. Make them of one type, as by [str(i) for i in groups]."
+            f"the labels of the database are of {labels.dtype}, such as "
+            f"{labels.tolist()[0]!r}: none can be equal. Make them of one type, as by "
+            "[str(i) for i in groups]."
         )
     return groups
 
 
 def _type_of_labels(labels):
-    """Numbers, texts, or what else labels are."""
+    """Kind of the dtype of labels; all numbers are of one kind."""
     kind = labels.dtype.kind
     return "number" if kind in "biuf" else kind

@@ -1,4 +1,4 @@
-"""What comes in: codes, weights, numbers and allow-lists, checked."""
+"""Codes, weights and numbers that a user passes to an index, checked."""
 
 from functools import lru_cache
 from numbers import Integral
@@ -20,12 +20,12 @@ _ROWS_PER_BLOCK = 65_536
 
 
 class Columns(NamedTuple):
-    """What all codes of a database have in common.
+    """Length and names of the bits of all codes of a database.
 
     Parameters
     ----------
     n_bits : int
-        Length of a code.
+        Length of a code; None before the first codes are read.
 
     names : ndarray of shape (n_bits,) of object, or None
         Names of the bits, None if the codes had no column names.
@@ -34,7 +34,7 @@ class Columns(NamedTuple):
         Name of the class of the database, for messages.
     """
 
-    n_bits: int
+    n_bits: int | None
     names: np.ndarray | None = None
     owner: str = "HammingNeighbors"
 
@@ -48,10 +48,10 @@ def read_codes(X, index, owner=None):
         Codes; positive entries are ones.
 
     index : Index or None
-        The index whose codes these must agree with. None means that they are the first.
+        The index whose codes these must agree with. None if they are the first codes.
 
     owner : str, default=None
-        Name of the class that gets the first codes.
+        Name of the class that stores the first codes.
 
     Returns
     -------
@@ -59,7 +59,7 @@ def read_codes(X, index, owner=None):
         The codes, little-endian.
 
     columns : Columns
-        Those of the index, or of `X` if it is the first.
+        Columns of the index, or of `X` if there is no index.
 
     Warns
     -----
@@ -68,46 +68,70 @@ def read_codes(X, index, owner=None):
     """
     columns = Columns(None, owner=owner) if index is None else index.columns
     if isinstance(X, PackedCodes):
-        if not len(X):
-            raise ValueError("Found array with 0 sample(s): X holds no codes.")
-        if columns.n_bits not in (None, X.n_bits):
-            raise ValueError(
-                f"X has {X.n_bits} bits, but {columns.owner} holds codes of "
-                f"{columns.n_bits} bits."
-            )
-        packed, has_signs = as_packed(X), True
-        found = columns if columns.n_bits else columns._replace(n_bits=X.n_bits)
+        packed, columns = _read_packed_codes(X, columns)
     else:
-        X = as_numpy(X)
-        refuse_no_bits(X, "X")
-        X, found = _validated(X, columns)
-        refuse_integers(X, "X")
-        blocks = list(slices(len(X), _ROWS_PER_BLOCK))
-        has_signs = X.min() < 0 or all(np.all(X[b] == (X[b] > 0)) for b in blocks)
-        # "Is positive" of every entry, without a boolean copy of all of X
-        octets = [np.packbits(X[b] > 0, axis=1, bitorder="little") for b in blocks]
-        packed = wrap_bytes(np.concatenate(octets), found.n_bits)
-    if not has_signs:
-        warn_caller(
-            "X holds entries other than 0 and 1, but none below 0. Positive entries are "
-            "ones, so outputs of a sigmoid are nothing but ones: subtract the threshold, "
-            "as in X - 0.5.",
-        )
-    elif not columns.n_bits and len(packed) > 1 and not np.ptp(packed.data, axis=0).any():
+        X, columns = _validated_entries(X, columns)
+        packed = _pack_positive(X, columns.n_bits)
+        if _lacks_signs(X):
+            warn_caller(
+                "X holds entries other than 0 and 1, but none below 0. Positive entries "
+                "are ones, so outputs of a sigmoid are nothing but ones: subtract the "
+                "threshold, as in X - 0.5.",
+            )
+            return packed, columns
+    is_first = index is None
+    if is_first and len(packed) > 1 and not np.ptp(packed.data, axis=0).any():
         warn_caller(
             "All rows of X have the same code, so every item is tied with every other. "
             "Positive entries are ones: subtract a threshold if there should be more.",
         )
-    return packed, found
+    return packed, columns
+
+
+def _read_packed_codes(codes, columns):
+    if not len(codes):
+        raise ValueError("Found array with 0 sample(s): X holds no codes.")
+    if columns.n_bits not in (None, codes.n_bits):
+        raise ValueError(
+            f"X has {codes.n_bits} bits, but {columns.owner} holds codes of "
+            f"{columns.n_bits} bits."
+        )
+    if columns.n_bits is None:
+        columns = columns._replace(n_bits=codes.n_bits)
+    return as_packed(codes), columns
+
+
+def _validated_entries(X, columns):
+    X = as_numpy(X)
+    refuse_no_bits(X, "X")
+    X, columns = _validated(X, columns)
+    refuse_integers(X, "X")
+    return X, columns
+
+
+def _lacks_signs(X):
+    """Whether entries other than 0 and 1 are never below 0."""
+    if X.min() < 0:
+        return False
+    blocks = slices(len(X), _ROWS_PER_BLOCK)
+    return any(np.any(X[rows] != (X[rows] > 0)) for rows in blocks)
+
+
+def _pack_positive(X, n_bits):
+    """Packed codes whose ones are positive entries, in blocks, without a copy of X."""
+    blocks = slices(len(X), _ROWS_PER_BLOCK)
+    octets = [np.packbits(X[rows] > 0, axis=1, bitorder="little") for rows in blocks]
+    return wrap_bytes(np.concatenate(octets), n_bits)
 
 
 def read_bits(X, index):
     """Packed bytes of codes of queries, which are checked."""
-    return read_codes(X, index)[0].data
+    packed, _ = read_codes(X, index)
+    return packed.data
 
 
 def read_weights(X, columns):
-    """Check weights of queries of codes with these columns.
+    """Check weights of queries that a user passes.
 
     Parameters
     ----------
@@ -115,14 +139,16 @@ def read_weights(X, columns):
         Weights of the bits, or of the values of words.
 
     columns : Columns
-        What they must agree with. Weights of words have no names, as values have none.
+        Columns of the codes. Weights of words have no names, since values have none.
 
     Returns
     -------
     weights : ndarray of shape (n_queries, n_weights), dtype float32
         The weights.
     """
-    n_bits, (*_, n_weights) = columns.n_bits, np.shape(X) or (0,)
+    shape = np.shape(X)
+    n_weights = shape[-1] if shape else 0
+    n_bits = columns.n_bits
     if n_weights != n_bits:
         columns = Columns(n_weights, owner=columns.owner)
         if not isinstance(X, np.ndarray):
@@ -132,14 +158,44 @@ def read_weights(X, columns):
     return weights
 
 
-def _validated(X, columns, **options):
-    """`X` as scikit-learn checks it, and its columns, which are those passed if known.
+def weights_of_hasher(weights, n_bits):
+    """Weights that a hasher has computed, as float32 in NumPy.
 
-    scikit-learn writes what it learns about columns to the estimator that it is given, and
-    reads from there what it compares with. An estimator in service must not change before
-    everything new is ready, so another of its name gets it.
+    They are checked for the mistakes of a hasher only, not for mistakes of a user.
+
+    Parameters
+    ----------
+    weights : array of shape (n_queries, n_weights)
+        Output of `query_weights`.
+
+    n_bits : int
+        Length of the codes.
+
+    Returns
+    -------
+    weights : ndarray of shape (n_queries, n_weights), dtype float32
+        The weights.
     """
-    reader = _reader_of(columns.owner)()
+    weights = np.asarray(as_numpy(weights), dtype=np.float32)
+    if weights.ndim != 2 or not np.isfinite(weights).all():
+        raise ValueError(
+            "query_weights of the hasher must return finite float32 weights of shape "
+            f"(n_queries, n_weights). It returned an array of shape {weights.shape} with "
+            f"{np.count_nonzero(~np.isfinite(weights))} entries that are NaN or infinity. "
+            "If features of X are far larger than those of fit, scale them."
+        )
+    word_size(n_bits, weights.shape[1], "query_weights")
+    return weights
+
+
+def _validated(X, columns, **options):
+    """`X` as scikit-learn checks it, and its columns: those passed, or new ones.
+
+    scikit-learn stores the columns of an estimator in its attributes. The estimator in
+    service must not change before all new data are checked, so an object of a class of the
+    same name, which error messages contain, stores them instead.
+    """
+    reader = _class_named(columns.owner)()
     if columns.n_bits is None:
         X, seen = validate_aside(reader, X, **options)
         names = seen.get("feature_names_in_")
@@ -151,8 +207,9 @@ def _validated(X, columns, **options):
 
 
 @lru_cache
-def _reader_of(owner):
-    return type(owner, (BaseEstimator,), {})
+def _class_named(name):
+    """A class of estimators of this name."""
+    return type(name, (BaseEstimator,), {})
 
 
 def check_number(value, name, kind=Integral, least=0, most=None):

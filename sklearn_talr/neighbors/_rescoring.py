@@ -1,4 +1,4 @@
-"""The second stage of a search: candidates in the order of their features."""
+"""The second stage of a search: candidates ordered by exact distance of features."""
 
 from collections.abc import Mapping, Set
 from numbers import Integral
@@ -28,8 +28,9 @@ def rescore(
 ) -> tuple[Array, Array]:
     """Order candidates by exact feature distance or inner product.
 
-    This is how codes are used with embeddings: the codes, in memory, find some hundred
-    candidates; the features of those alone, on disk perhaps, decide their order.
+    This is the second stage of a search in embeddings: codes, in memory, find a few hundred
+    candidates. Then the features of these candidates, which may be on disk, decide the
+    order.
 
     Parameters
     ----------
@@ -38,33 +39,34 @@ def rescore(
 
     X_database : ndarray or memmap of shape (n_samples, n_features)
         Features of the database, of any real type; row i belongs to index i. Only the
-        rows of candidates are read. They are compared in float32, or in float64 if either
-        side is wider or squares of features leave the range of float32.
+        rows of candidates are read. They are compared in float32, or in float64 if one of
+        the two arrays is wider or squares of features exceed the range of float32.
 
     candidates : array of shape (n_queries, n_candidates) of int, or of n_queries arrays
-        Indices of the candidates of each query, as `kneighbors` or
-        `radius_neighbors` return them; lists and sets, too.
+        Indices of the candidates of each query, as `kneighbors` or `radius_neighbors`
+        return them; also lists and sets.
 
     metric : {"euclidean", "inner_product"}, default="euclidean"
-        Distances, the smallest first, or products, the largest first.
+        Order of the candidates: by distance, the smallest first, or by inner product, the
+        largest first.
 
     n_neighbors : int, default=None
-        Number of candidates to keep for each query. None means all.
+        Number of candidates to keep for each query. None keeps all.
 
     Returns
     -------
     values : ndarray of shape (n_queries, n_neighbors), or (n_queries,) of arrays
-        Distances or products, best first. Arrays of various lengths if `candidates` are,
-        or if `n_neighbors` is more than there are.
+        Distances or products, best first. Arrays of various lengths if queries have
+        different numbers of candidates left.
 
     indices : ndarray of the same shape, dtype int64
-        Indices of the candidates, ascending where values are equal.
+        Indices of the candidates, ascending within equal values.
 
     Raises
     ------
     ValueError
-        If shapes differ, a candidate has no row, or its row is not finite, or candidates
-        may be flags of all rows.
+        If shapes differ, a candidate has no row, its row is not finite, or candidates may
+        be flags of all rows.
 
     Examples
     --------
@@ -87,11 +89,40 @@ def rescore(
             "cosine, scale the rows to unit length and take 'inner_product'."
         )
     refuse_masked(X_query=X_query, X_database=X_database, candidates=candidates)
+    X_query, X_database = _read_features(X_query, X_database)
+    candidates = _read_candidates(candidates)
+    if len(candidates) != len(X_query):
+        raise ValueError(
+            f"candidates must hold one row for each of {len(X_query)} queries, got "
+            f"{len(candidates)}."
+        )
+    for rows in candidates:
+        _check_candidates(rows, len(X_database))
+    values = []
+    indices = []
+    for query, rows in zip(X_query, candidates):
+        rows = np.sort(rows.astype(np.int64))  # Disks read ascending rows faster.
+        features = _finite_rows(X_database, rows, X_query.dtype)
+        if metric == "euclidean":
+            query_values = _distances(features, query)
+            order = np.argsort(query_values, kind="stable")[:n_neighbors]
+        else:
+            query_values = _products(features, query)
+            order = np.argsort(-query_values, kind="stable")[:n_neighbors]
+        values.append(query_values[order])
+        indices.append(rows[order])
+    if len({len(rows) for rows in indices}) == 1:
+        return np.stack(values), np.stack(indices)
+    return ragged(values), ragged(indices)
+
+
+def _read_features(X_query, X_database):
+    """Features of both sides, checked; queries in the type in which rows are compared."""
     X_query = read_features(X_query, "X_query")
     X_database = read_features(X_database, "X_database")
     X_query = check_array(X_query, dtype=None, input_name="X_query")
-    dense = hasattr(X_database, "dtype") and not sp.issparse(X_database)
-    if not dense or X_database.ndim != 2:
+    is_dense = hasattr(X_database, "dtype") and not sp.issparse(X_database)
+    if not is_dense or X_database.ndim != 2:
         raise ValueError(
             "X_database must be a dense 2-D array or memmap, got "
             f"{type(X_database).__name__}."
@@ -107,34 +138,18 @@ def rescore(
             f"{X_query.dtype} and {X_database.dtype}."
         )
     dtype = np.result_type(X_query.dtype, X_database.dtype, np.float32)
-    candidates = _read_candidates(candidates)
-    if len(candidates) != len(X_query):
+    return X_query.astype(dtype, copy=False), X_database
+
+
+def _finite_rows(X_database, rows, dtype):
+    """Rows of the database; raise ValueError if one is not finite."""
+    features = np.asarray(X_database[rows], dtype=dtype)
+    if not np.isfinite(features).all():
+        not_finite = np.unique(rows[~np.isfinite(features).all(axis=1)])
         raise ValueError(
-            f"candidates must hold one row for each of {len(X_query)} queries, got "
-            f"{len(candidates)}."
+            f"X_database contains NaN or infinity in the rows {not_finite[:5].tolist()}."
         )
-    for rows in candidates:
-        _check_candidates(rows, len(X_database))
-    values, indices = [], []
-    for query, rows in zip(X_query.astype(dtype, copy=False), candidates):
-        rows = np.sort(rows.astype(np.int64))  # in the order that a disk likes
-        features = np.asarray(X_database[rows], dtype=dtype)
-        if not np.isfinite(features).all():
-            bad = np.unique(rows[~np.isfinite(features).all(axis=1)])
-            raise ValueError(
-                f"X_database contains NaN or infinity in the rows {bad[:5].tolist()}."
-            )
-        if metric == "euclidean":
-            of_query = _distances(features, query)
-            order = np.argsort(of_query, kind="stable")[:n_neighbors]
-        else:
-            of_query = _products(features, query)
-            order = np.argsort(-of_query, kind="stable")[:n_neighbors]
-        values.append(of_query[order])
-        indices.append(rows[order])
-    if len({len(rows) for rows in indices}) == 1:
-        return np.stack(values), np.stack(indices)
-    return ragged(values), ragged(indices)
+    return features
 
 
 def _read_candidates(candidates):
@@ -142,20 +157,22 @@ def _read_candidates(candidates):
     if isinstance(candidates, Mapping) or sp.issparse(candidates):
         raise ValueError(
             "candidates must be an array of indices or a list of arrays, a row for each "
-            f"query, got {type(candidates).__name__}. Those of a sparse mask are "
-            "np.split(mask.indices, mask.indptr[1:-1]), if it is CSR."
+            f"query, got {type(candidates).__name__}. Write np.split(mask.indices, "
+            "mask.indptr[1:-1]) for the indices of a sparse mask, if it is CSR."
         )
-    if hasattr(candidates, "__array__"):  # of a table rows are meant, not its columns
+    if hasattr(candidates, "__array__"):
+        # Iteration over a data frame would yield its columns.
         candidates = np.asarray(candidates)
-    return [np.asarray(list(c) if isinstance(c, Set) else c) for c in candidates]
+    lists = [list(rows) if isinstance(rows, Set) else rows for rows in candidates]
+    return list(map(np.asarray, lists))
 
 
 def _check_candidates(rows, n_rows):
     """Raise ValueError unless candidates of a query are rows of the database."""
     if rows.dtype == bool:
         raise ValueError(
-            "candidates must be integer indices, one row for each query, got a mask. Those "
-            "of a mask are [np.flatnonzero(row) for row in mask]."
+            "candidates must be integer indices, one row for each query, got a mask. Write "
+            "[np.flatnonzero(row) for row in mask] for the indices of a mask."
         )
     if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
         raise ValueError(
@@ -165,8 +182,8 @@ def _check_candidates(rows, n_rows):
     if rows.size and not 0 <= rows.min() <= rows.max() < n_rows:
         raise ValueError(
             f"candidates must be rows of X_database, from 0 to {n_rows - 1}, got "
-            f"{rows.min()} to {rows.max()}. What fills up rows, as the -1 of faiss, is "
-            "dropped by [row[row >= 0] for row in candidates]."
+            f"{rows.min()} to {rows.max()}. If faiss has filled up rows with -1, drop "
+            "these by [row[row >= 0] for row in candidates]."
         )
     if rows.size == n_rows and len(np.unique(rows)) < n_rows:
         raise ValueError(
@@ -178,7 +195,7 @@ def _check_candidates(rows, n_rows):
 
 
 def _distances(features, query):
-    """Distances of rows to a query, of any scale.
+    """Distances of rows to a query, without overflow or underflow.
 
     Parameters
     ----------
@@ -191,45 +208,47 @@ def _distances(features, query):
     Returns
     -------
     distances : ndarray of shape (n_rows,)
-        Of the type of the rows, unless it is too narrow for them.
+        Distances, in the type of the rows unless they exceed its range.
     """
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         differences = features - query
         distances = np.sqrt(np.einsum("ij,ij->i", differences, differences))
     low, high = _range_of_lengths(features.dtype)
-    is_rough = ~((distances > low) & (distances < high))  # also where they are 0
+    # Squares have lost digits. That may also be the reason for a distance of 0.
+    is_rough = ~((distances > low) & (distances < high))
     if is_rough.any():
         scale = _power_of_two(features[is_rough], query)
         rows = np.ldexp(features[is_rough].astype(np.float64), -scale)
         lengths = row_norms(rows - np.ldexp(query.astype(np.float64), -scale))
         exact = np.ldexp(lengths, scale)
-        if np.any(exact > high):  # which float32 may not hold
+        if np.any(exact > high):
+            # float32 may not hold these.
             distances = distances.astype(np.float64)
         distances[is_rough] = exact
     return distances
 
 
 def _products(features, query):
-    """Inner products of rows with a query, of any scale.
+    """Inner products of rows with a query, without overflow or underflow.
 
-    Parameters and what is returned are those of `_distances`.
+    Parameters and results are the same as for `_distances`.
     """
     low, high = _range_of_lengths(features.dtype)
     largest = np.abs(features).max(axis=1, initial=0).astype(np.float64)
     largest *= np.abs(query).max(initial=0)
     is_rough = ((largest > 0) & (largest < low**2)) | (largest > high**2)
     if not is_rough.any():
-        return np.einsum("ij,j->i", features, query)  # of a row, at any place
-    scales = _power_of_two(features), _power_of_two(query)
-    sides = (
-        np.ldexp(side.astype(np.float64), -scale)
-        for side, scale in zip((features, query), scales)
-    )
-    return np.ldexp(np.einsum("ij,j->i", *sides), sum(scales))
+        # einsum rounds the product of a row in the same way at every place.
+        return np.einsum("ij,j->i", features, query)
+    scale = _power_of_two(features)
+    query_scale = _power_of_two(query)
+    features = np.ldexp(features.astype(np.float64), -scale)
+    query = np.ldexp(query.astype(np.float64), -query_scale)
+    return np.ldexp(np.einsum("ij,j->i", features, query), scale + query_scale)
 
 
 def _range_of_lengths(dtype):
-    """Lengths of rows whose squares a type of floats holds with all their digits."""
+    """Smallest and largest length of rows whose squares keep all digits of a type."""
     limits = np.finfo(dtype)
     return float(np.sqrt(limits.tiny) / limits.eps), float(np.sqrt(limits.max) * limits.eps)
 
@@ -272,8 +291,9 @@ class StackedRows:
     def __getitem__(self, rows):
         """Rows by their numbers, in ascending order."""
         bounds = np.searchsorted(rows, self._starts)
-        chosen = zip(self._parts, self._starts, bounds, bounds[1:])
-        return np.concatenate([part[rows[a:b] - start] for part, start, a, b in chosen])
+        rows_of_parts = np.split(rows, bounds[1:-1])
+        parts = zip(self._parts, self._starts, rows_of_parts)
+        return np.concatenate([part[here - start] for part, start, here in parts])
 
     def at(self, rows):
         """Rows by their numbers, in any order, as often as they are named."""

@@ -1,4 +1,4 @@
-"""The search backend for mteb, of which it imports nothing."""
+"""The search backend for mteb, without an import of mteb."""
 
 import numpy as np
 from sklearn.base import clone
@@ -9,19 +9,19 @@ from .._core.validation import read_features
 
 
 class HashedSearchBackend:
-    """Search backend for mteb: a benchmark of embeddings is searched by codes.
+    """Search backend for mteb: it searches the embeddings of a benchmark by their codes.
 
     The class has the three methods of mteb's ``IndexEncoderSearchProtocol``. mteb encodes
-    the texts of a task and passes their embeddings. The backend fits the hasher to those of
-    the documents, keeps their codes, and finds documents for those of queries. The
-    embeddings are not kept, unless the index is to order the best anew by them.
+    the texts of a task and passes their embeddings. The backend fits the hasher to the
+    embeddings of the documents, keeps their codes, and finds documents for the embeddings
+    of queries. Embeddings of documents are kept only if the index has `n_rescored`.
 
     Parameters
     ----------
     neighbors : HashedNeighbors or HammingNeighbors
-        The hasher with its index. Each task fits a clone of it, and `neighbors` stays as it
-        is. With ``FrozenEstimator(hasher)`` all tasks are encoded by one hasher that has
-        been fitted before. :class:`HammingNeighbors` takes the signs of the embeddings.
+        The hasher with its index. Each task fits a clone of it; `neighbors` itself is not
+        fitted. With ``FrozenEstimator(hasher)`` one hasher, fitted before, encodes all
+        tasks. :class:`HammingNeighbors` takes the signs of the embeddings.
 
     Attributes
     ----------
@@ -29,9 +29,8 @@ class HashedSearchBackend:
         The fitted index; None before documents are added, and after `clear`.
 
     n_bytes_per_item_ : float
-        Bytes of memory for a document of the last task, as
-        :class:`HashedNeighbors` counts them. mteb clears the backend after each search, and
-        this number stays.
+        Mean bytes of memory per document of the last task, as :class:`HashedNeighbors`
+        counts them. mteb clears the backend after each search, and this number stays.
 
     See Also
     --------
@@ -39,18 +38,19 @@ class HashedSearchBackend:
 
     Notes
     -----
-    What is similar is said by the hasher, as by the `metric` of an
-    :class:`~sklearn_talr.hashing.AdditiveHasher`; mteb's own similarity is not asked.
-    Scores are minus the distances of the index. mteb breaks ties by the identifiers of
-    documents. Where there are many, as with Hamming distances, save its predictions and
-    evaluate them by :func:`~sklearn_talr.runs.evaluate_run`.
+    The hasher defines the similarity, for example the `metric` of an
+    :class:`~sklearn_talr.hashing.AdditiveHasher`. mteb's own similarity is not used. Scores
+    are minus the distances of the index. mteb breaks ties by the identifiers of documents.
+    If there are many ties, such as with Hamming distances, save its predictions and
+    evaluate them with :func:`~sklearn_talr.runs.evaluate_run`.
 
-    mteb keeps results under the name of the model, whatever the backend. Pass
-    ``cache=None`` to ``mteb.evaluate``, or it may return what the floats had.
+    mteb caches results by the name of the model, whatever the backend. Pass ``cache=None``
+    to ``mteb.evaluate``, or it may return the cached results of the embeddings.
 
     Examples
     --------
-    As mteb calls it. The third document is tied with the first, which has the same code:
+    These are the calls of mteb. The first and the third document have the same code, and
+    are tied:
 
     >>> import numpy as np
     >>> from sklearn_talr.hashing import ITQHasher
@@ -91,21 +91,24 @@ class HashedSearchBackend:
         Raises
         ------
         ValueError
-            If there is not an identifier for each document, or one comes twice. The backend
-            is then what it was before.
+            If there is not an identifier for each document, or an identifier comes twice.
+            The backend is then unchanged.
         """
-        X, added = _embedding_rows(embeddings), list(idxs)
-        if len(added) != len(X):
-            raise ValueError(f"idxs has {len(added)} identifiers of {len(X)} documents.")
-        names = [*self._places, *added]
-        known = dict(zip(names, range(len(names))))
-        if len(known) < len(names):
+        X = _read_embeddings(embeddings)
+        added_names = list(idxs)
+        if len(added_names) != len(X):
+            raise ValueError(
+                f"idxs has {len(added_names)} identifiers for {len(X)} documents."
+            )
+        names = [*self._places, *added_names]
+        places = dict(zip(names, range(len(names))))
+        if len(places) < len(names):
             raise ValueError("idxs has an identifier twice; each document has its own.")
         if self.neighbors_ is None:
             self.neighbors_ = clone(self.neighbors).fit(X)
         else:
             self.neighbors_.add(X)
-        self._places = known
+        self._places = places
         self.n_bytes_per_item_ = self.neighbors_.n_bytes_per_item_
 
     def search(
@@ -116,7 +119,7 @@ class HashedSearchBackend:
         top_ranked: dict[str, list[str]] | None = None,
         query_idx_to_id: dict[int, str] | None = None,
     ) -> tuple[list[list[float]], list[list[int]]]:
-        """Find the best documents of each query, or order those that are given.
+        """Find the best documents of each query, or order a list of documents.
 
         Parameters
         ----------
@@ -124,14 +127,14 @@ class HashedSearchBackend:
             Embeddings of the queries.
 
         top_k : int
-            How many documents to find; fewer if there are not so many.
+            Number of documents to find; all if there are fewer.
 
         similarity_fn : callable, default=None
-            Not used; mteb passes it.
+            Not used. mteb passes it.
 
         top_ranked : dict of str to list of str, default=None
-            Identifiers of the documents that each query is to order, by that of the query.
-            None searches all documents.
+            Identifiers of the documents to order for each query, by the identifier of the
+            query. None searches all documents.
 
         query_idx_to_id : dict of int to str, default=None
             Identifiers of the queries, with `top_ranked`.
@@ -139,12 +142,13 @@ class HashedSearchBackend:
         Returns
         -------
         scores : list of list of float
-            Minus the distances, descending. Of products by which documents were ordered
-            anew, the products.
+            Minus the distances, descending. If documents were rescored by inner products:
+            the products.
 
         places : list of list of int
-            Places of the documents in the order in which they were added; with `top_ranked`
-            places in the list of the query, as mteb's own backend returns them.
+            Places of the documents in the order in which they were added. With
+            `top_ranked`: places in the list of the query, as mteb's own backend returns
+            them.
 
         Raises
         ------
@@ -153,45 +157,56 @@ class HashedSearchBackend:
         """
         if self.neighbors_ is None:
             raise ValueError("there are no documents to search; call add_documents first.")
-        X = _embedding_rows(embeddings)
+        X = _read_embeddings(embeddings)
         if top_ranked is None:
             scores, places = self._best(X, min(top_k, self.neighbors_.n_items_))
             return scores.tolist(), places.tolist()
         if query_idx_to_id is None:
-            raise ValueError("top_ranked needs query_idx_to_id: who the queries are.")
-        lists = [list(top_ranked.get(query_idx_to_id[i], ())) for i in range(len(X))]
-        found = [self._order(x, names, top_k) for x, names in zip(X, lists)]
-        return [scores for scores, _ in found], [places for _, places in found]
+            raise ValueError(
+                "top_ranked needs query_idx_to_id, the identifiers of the queries."
+            )
+        scores = []
+        places = []
+        for place, x in enumerate(X):
+            names = list(top_ranked.get(query_idx_to_id[place], ()))
+            scores_of_query, places_in_list = self._order(x, names, top_k)
+            scores.append(scores_of_query)
+            places.append(places_in_list)
+        return scores, places
 
     def clear(self) -> None:
         """Forget the documents."""
-        self.neighbors_, self._places = None, {}
+        self.neighbors_ = None
+        self._places = {}
 
-    def _best(self, X, n_found, include=None):
-        """Scores and documents of queries, the best first."""
+    def _best(self, X, n_documents, include=None):
+        """Scores and places of the best documents of queries."""
         index = self.neighbors_
-        values, places = index.kneighbors(X, n_found, include=include)
-        n_rescored = getattr(index, "n_rescored", None)
-        are_products = n_rescored and index.rescore_metric == "inner_product"
-        return (values.astype(float) if are_products else 0.0 - values), places
+        values, places = index.kneighbors(X, n_documents, include=include)
+        is_rescored = bool(getattr(index, "n_rescored", None))
+        if is_rescored and index.rescore_metric == "inner_product":
+            return values.astype(float), places
+        return 0.0 - values, places
 
     def _order(self, x, names, top_k):
-        """Scores and places in a list of documents, of one query."""
-        place_of = dict(zip(reversed(names), range(len(names) - 1, -1, -1)))
-        unknown = place_of.keys() - self._places.keys()
+        """Scores of the documents of a list, best first, and their places in the list."""
+        # A name that comes twice has its first place.
+        place_in_list = dict(zip(reversed(names), range(len(names) - 1, -1, -1)))
+        unknown = place_in_list.keys() - self._places.keys()
         if unknown:
             raise ValueError(f"top_ranked names {min(unknown)!r}, which was not added.")
         if not names:
             return [], []
-        include = np.array([self._places[name] for name in place_of])
-        scores, found = self._best(x[None], min(top_k, len(include)), include)
-        local = dict(zip(include.tolist(), place_of.values()))
-        return scores[0].tolist(), [local[place] for place in found[0].tolist()]
+        include = np.array([self._places[name] for name in place_in_list])
+        scores, places = self._best(x[None], min(top_k, len(include)), include)
+        place_by_index = dict(zip(include.tolist(), place_in_list.values()))
+        return scores[0].tolist(), [place_by_index[place] for place in places[0].tolist()]
 
 
-def _embedding_rows(embeddings):
-    """Embeddings as float32 in memory, whatever the library and the device."""
-    if hasattr(embeddings, "detach"):  # a tensor, perhaps of bfloat16, which NumPy lacks
+def _read_embeddings(embeddings):
+    """Embeddings as float32 in memory, from any library and device."""
+    if hasattr(embeddings, "detach"):
+        # NumPy lacks the type bfloat16, which a tensor may have.
         embeddings = embeddings.detach().cpu().float().numpy()
     embeddings = read_features(embeddings, "embeddings")
     return check_array(embeddings, dtype=np.float32, input_name="embeddings")

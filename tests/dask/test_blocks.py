@@ -397,7 +397,7 @@ def test_blocks_whose_rows_cannot_be_counted_are_refused():
     numbered = HammingNeighbors().fit(BITS, ids=range(100, 100 + N))
     for neighbors in (named, numbered, HammingNeighbors().fit(BITS).remove([0])):
         for ask in (kneighbors, radius_neighbors):
-            with pytest.raises(ValueError, match="have ids, or that has lost some"):
+            with pytest.raises(ValueError, match="have ids, or from which items"):
                 ask(BITS, [dask.delayed(neighbors)])
     for ask in (kneighbors, radius_neighbors):
         with pytest.raises(ValueError, match=r"queries is None.*Pass their codes"):

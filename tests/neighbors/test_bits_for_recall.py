@@ -11,7 +11,11 @@ from sklearn.preprocessing import StandardScaler
 
 from sklearn_talr import ITQHasher, LSHHasher
 from sklearn_talr.neighbors import HashedNeighbors, n_bits_for_recall
-from sklearn_talr.neighbors._bits_for_recall import _carried_on, recall_of, true_neighbors
+from sklearn_talr.neighbors._bits_for_recall import (
+    extrapolate_recall,
+    recall_of,
+    true_neighbors,
+)
 
 X, _ = load_digits(return_X_y=True)
 RNG = np.random.default_rng(0)
@@ -70,11 +74,11 @@ def test_far_from_the_origin_the_same_items_are_near(offset, dtype):
 
 @given(st.floats(0.05, 0.9), st.floats(0.5, 1.0), st.floats(0, 4), st.integers(0, 2**32))
 @settings(max_examples=15)
-def test_recall_that_falls_by_one_factor_is_carried_on(recall, factor, steps, seed):
+def test_recall_that_falls_by_one_factor_isextrapolate_recall(recall, factor, steps, seed):
     rng = np.random.default_rng(seed)
     noise = rng.normal(0, 1e-3, 40)
     recalls = [recall * factor**step + (noise - noise.mean()) for step in range(3)]
-    measured, expected, low, high, error = _carried_on(recalls, steps, 0.95, 0)
+    measured, expected, low, high, error = extrapolate_recall(recalls, steps, 0.95, 0)
     assert_allclose(measured, recall * factor**2)
     assert_allclose(expected, recall * factor ** (2 + steps))
     assert_allclose(error, 0, atol=1e-12)
@@ -84,10 +88,10 @@ def test_recall_that_falls_by_one_factor_is_carried_on(recall, factor, steps, se
 def test_bounds_are_lowered_where_the_smaller_sizes_promise_too_much():
     rng = np.random.default_rng(0)
     recalls = [rng.normal(mean, 0.01, 300) for mean in (0.8, 0.78, 0.7)]
-    _, _, low, _, error = _carried_on(recalls, 0.0, 0.95, 0)
+    _, _, low, _, error = extrapolate_recall(recalls, 0.0, 0.95, 0)
     assert_allclose(error, 0.78**2 / 0.8 - 0.7, atol=0.01)
     assert low > 0.69
-    _, recall, low, _, error = _carried_on(recalls, 2.0, 0.95, 0)
+    _, recall, low, _, error = extrapolate_recall(recalls, 2.0, 0.95, 0)
     assert low < recall - 3 * error
 
 

@@ -7,19 +7,19 @@ import pytest
 from neighbor_cases import check_radius, draw, fit
 from numpy.testing import assert_array_equal
 
-from sklearn_talr.neighbors import _index
+from sklearn_talr.neighbors import _lookup
 
 
 @pytest.fixture
 def soon(monkeypatch):
     """Tables are made of few items at the first query, and used whatever they cost."""
-    monkeypatch.setattr(_index, "_LEAST_ITEMS", 1)
-    monkeypatch.setattr(_index, "_LEAST_QUERIES", 0)
-    monkeypatch.setattr(_index, "_CODES_PER_LOOK", 0)
+    monkeypatch.setattr(_lookup, "_MIN_ITEMS", 1)
+    monkeypatch.setattr(_lookup, "_MIN_QUERIES", 0)
+    monkeypatch.setattr(_lookup, "_SCANNED_PER_LOOKED_UP", 0)
 
 
 def has_buckets(neighbors):
-    return "buckets" in neighbors._fitted.lookup
+    return neighbors._fitted.lookup.buckets is not None
 
 
 @pytest.mark.usefixtures("soon")
@@ -57,12 +57,12 @@ def test_they_count_as_memory_and_are_not_pickled():
     neighbors = fit(database)
     before = neighbors.nbytes
     neighbors.radius_neighbors(database[:1])
-    assert neighbors.nbytes == before + neighbors._fitted.lookup["buckets"].nbytes
+    assert neighbors.nbytes == before + neighbors._fitted.lookup.nbytes > before
     assert pickle.loads(pickle.dumps(neighbors)).nbytes == before
 
 
 def test_they_are_made_when_they_pay(monkeypatch):
-    monkeypatch.setattr(_index, "_LEAST_ITEMS", 5_000)
+    monkeypatch.setattr(_lookup, "_MIN_ITEMS", 5_000)
     queries, database = draw("random", 60, 6_000, 64)
     few, neighbors = fit(database[:4_000]), fit(database)
     for _ in range(2):
@@ -72,11 +72,12 @@ def test_they_are_made_when_they_pay(monkeypatch):
         check_radius(neighbors, queries, database, 2)
     assert not has_buckets(few)
     assert has_buckets(neighbors)
-    assert neighbors._fitted.buckets_within(2, 1) is not None
-    assert neighbors._fitted.buckets_within(12, 1) is None  # parts of few bits
+    lookup, index = neighbors._fitted.lookup, neighbors._fitted
+    assert lookup.buckets_for(index, 2, 1) is not None
+    assert lookup.buckets_for(index, 12, 1) is None  # parts of few bits
     crowd = np.tile(database[:10], (600, 1))
     crowded = fit(crowd)
     for _ in range(2):
         check_radius(crowded, queries, crowd, 2)
     assert has_buckets(crowded)
-    assert crowded._fitted.buckets_within(2, 1) is None
+    assert crowded._fitted.lookup.buckets_for(crowded._fitted, 2, 1) is None

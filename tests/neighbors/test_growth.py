@@ -67,7 +67,7 @@ def test_what_is_removed_is_not_found_and_nothing_else_changes(n_bits, kind, dat
         ([1, None], "indices has missing values"),
         (None, "indices has missing values"),
         (["a"], "indices names ids, such as a, but the index has none. Give it some"),
-        ([False, True, False], "Those of a mask are np.flatnonzero"),
+        ([False, True, False], "Write np.flatnonzero"),
         ([1, 2], "indices would leave no item"),
     ],
 )

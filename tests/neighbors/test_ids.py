@@ -96,7 +96,7 @@ def test_ids_that_cannot_be_added_are_refused(ids, message):
 def test_ids_that_are_not_there_are_refused():
     index = HammingNeighbors().fit(CODES[:3], ids=["a", "b", "abc"])
     for refused in (index.remove, lambda ids: index.kneighbors(CODES, 1, include=ids)):
-        with pytest.raises(ValueError, match=r"contains \['abcd', 'ab'\], .* in `ids_`"):
+        with pytest.raises(ValueError, match=r"contains \['abcd', 'ab'\], .* of `ids_`"):
             refused(["a", "abcd", "ab"])
     assert index.remove("b").add(CODES[3:4], ids=["b"]).indices_.tolist() == [
         0,

@@ -85,10 +85,10 @@ def test_items_come_and_go_by_number(query):
 def test_items_have_the_numbers_of_the_index(y):
     codes = np.zeros((300, 4), dtype=np.uint8)
     codes[0] = 1
-    with pytest.raises(ValueError, match="y numbers the items otherwise than the index"):
+    with pytest.raises(ValueError, match="y has other numbers of the items than the index"):
         HammingNeighbors(affinity=JudgmentAffinity()).fit(codes, y)
     index = HammingNeighbors(affinity=JudgmentAffinity()).fit(codes)
-    with pytest.raises(ValueError, match="where they are 300, 301"):
+    with pytest.raises(ValueError, match="which numbers them 300, 301"):
         index.add(codes, np.arange(300))
     assert index.n_samples_fit_ == 300
     index.add(codes, np.arange(300, 600)).add(codes)

@@ -109,12 +109,12 @@ def test_sets_of_candidates_are_lists_of_them():
 @pytest.mark.parametrize(
     ("candidates", "message"),
     [
-        (X > 0, r"got a mask. Those of a mask are .*flatnonzero"),
+        (X > 0, r"got a mask. Write .*flatnonzero"),
         (X.astype(int), r"two readings: a flag or count of each row.*flatnonzero.*unique"),
         ((X > 0).tolist(), "got a mask"),
-        (sp.csr_array(X), "got csr_array. Those of a sparse mask"),
+        (sp.csr_array(X), "got csr_array. Write np.split"),
         ({0: [1]}, "got dict"),
-        ([[0, -1], [1, 2], [2, 3], [3, 3]], r"dropped by .row\[row >= 0\]"),
+        ([[0, -1], [1, 2], [2, 3], [3, 3]], r"drop these by .row\[row >= 0\]"),
     ],
 )
 def test_masks_are_no_candidates(candidates, message):

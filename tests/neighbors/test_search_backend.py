@@ -147,7 +147,7 @@ def test_the_index_that_is_passed_stays_as_it_is():
 @pytest.mark.parametrize(
     ("embeddings", "names", "message"),
     [
-        (X[:2], ["a"], "idxs has 1 identifiers of 2 documents"),
+        (X[:2], ["a"], "idxs has 1 identifiers for 2 documents"),
         (X[:2], ["a", "a"], "idxs has an identifier twice"),
         (X[:2], ["a", "d7"], "idxs has an identifier twice"),
         (X[:2, :5], ["a", "b"], "features"),

@@ -42,7 +42,7 @@ def functions_of(value):
 @pytest.mark.parametrize("name", PUBLIC, ids=".".join)
 def test_public_signatures_are_annotated(name):
     for function in functions_of(PUBLIC[name]):
-        if function.__name__ == "<lambda>":  # `of_fitted`, whose type the attribute has
+        if function.__name__ == "<lambda>":  # `fitted_property`: the attribute has a type
             continue
         signature = inspect.signature(function)
         untyped = [
