@@ -42,7 +42,7 @@ _ROWS_FOR_HEIGHTS = 4_096
 
 
 def _learns_in_parts(hasher):
-    """Whether there is a partial_fit, or AttributeError with the reason."""
+    """Return True if there is a partial_fit; raise AttributeError with the reason else."""
     if hasher.method in ("axes", "codebooks"):
         raise AttributeError(
             "partial_fit improves single bits by alternations, which "
@@ -61,15 +61,16 @@ def _as_columns(vectors, unit):
 class AdditiveHasher(BaseHasher):
     """Codes of words whose vectors add up to the features, for weighted queries.
 
-    A word is a run of one or eight bits of a code. Each of its values stands for a
-    vector of its own, and the words of a row are chosen so that the sum of their vectors
-    points where the row points. A query is not rounded to bits: its weights are its inner
-    products with these vectors. Search the codes by
-    :class:`~sklearn_talr.neighbors.HashedNeighbors`, which asks by weights. That finds far
-    more of the true neighbors than the Hamming distance of codes of the same length does.
-    The Hamming distance of these codes finds few: take :class:`ITQHasher` where queries are
-    bits. HammingNeighbors refuses the codes of `encode` under every metric. It cannot tell
-    the bits of `transform` from other codes.
+    A word is a run of one or eight bits of a code. Each value of a word has a vector, and
+    the words of a row are chosen so that the sum of their vectors points in the direction
+    of the row. Queries are not rounded to bits (asymmetric distance): the weights of a
+    query are its inner products with the vectors.
+
+    Search these codes with :class:`~sklearn_talr.neighbors.HashedNeighbors`, which uses the
+    weights of queries. It finds many more of the true neighbors than the Hamming distance
+    does with codes of the same length. The Hamming distance of these codes finds few: use
+    :class:`ITQHasher` if queries are bits. HammingNeighbors refuses the codes of `encode`
+    under every metric, but it cannot distinguish the bits of `transform` from other codes.
 
     The vectors are steps along principal axes, or alternating least squares and local
     search over the words find them. The latter is additive quantization (Babenko and
@@ -263,7 +264,7 @@ class AdditiveHasher(BaseHasher):
 
     @fit_method
     def fit(self, X: Rows, y: Any = None) -> Self:
-        """Find the vectors that the words stand for.
+        """Find the vectors of the words.
 
         Parameters
         ----------
@@ -289,9 +290,9 @@ class AdditiveHasher(BaseHasher):
     def fit_database(self, X: Rows, y: Any = None) -> Self:
         """Fit to rows that are all the items that will be searched.
 
-        Same as `fit`, except that ``method="auto"`` prefers codebooks more often: they fit
-        the rows of the fit more closely than other rows. An index that stores the codes of
-        all rows of `fit` calls this method.
+        Same as `fit`, except that ``method="auto"`` prefers codebooks more often: codebooks
+        fit their training rows more closely than other rows. An index that stores the codes
+        of all rows of `fit` calls this method.
 
         Parameters
         ----------
@@ -312,11 +313,11 @@ class AdditiveHasher(BaseHasher):
     @available_if(_learns_in_parts)
     @fit_method
     def partial_fit(self, X: Rows, y: Any = None) -> Self:
-        """Improve the vectors of single bits by more rows.
+        """Improve the vectors of single bits with more rows.
 
-        The first call does what `fit` does with ``method="bits"``. The mean stays that of
-        the first rows. Codes made before belong to the vectors of that time: encode the
-        database when all rows have been seen.
+        The first call does the same as `fit` with ``method="bits"``. Later calls keep the
+        mean of the first rows. Each call changes the vectors, and earlier codes do not fit
+        them: encode the database after the last call.
 
         Parameters
         ----------
@@ -334,11 +335,11 @@ class AdditiveHasher(BaseHasher):
         Raises
         ------
         ValueError
-            If `n_bits` or `metric` is no longer what the first rows were fitted with, or
-            `fit` has made codes of axes or codebooks.
+            If `n_bits` or `metric` has changed since the first rows, or `fit` has found
+            axes or codebooks.
 
         AttributeError
-            If `method` asks for axes or codebooks.
+            If `method` is ``"axes"`` or ``"codebooks"``.
         """
         if not hasattr(self, "n_iter_"):
             return self._fit(X, y, "bits", None)
@@ -399,7 +400,7 @@ class AdditiveHasher(BaseHasher):
         return packed
 
     def inverse_transform(self, X: ArrayLike) -> NDArray[np.float32]:
-        """Decode codes: the features that they stand for.
+        """Decode codes into features.
 
         Parameters
         ----------
@@ -409,8 +410,9 @@ class AdditiveHasher(BaseHasher):
         Returns
         -------
         X_original : ndarray of shape (n_samples, n_features), dtype float32
-            Decodings, of unit length under ``"cosine"``. Otherwise PackedCodes of `encode`
-            know the lengths of rows, and 0/1 stand for rows of root mean square length.
+            Decodings, of unit length under ``"cosine"``. Under other metrics PackedCodes of
+            `encode` have the lengths of rows, and codes of 0/1 are decoded with the root
+            mean square length.
         """
         check_is_fitted(self)
         model = self._model_
@@ -436,16 +438,19 @@ class AdditiveHasher(BaseHasher):
         Returns
         -------
         score : float
-            Fraction, in [0, 1], of the true neighbors of a sample, by `metric`, that are
-            among as many found by their codes. If there are 10 others or fewer, half of
-            them count as neighbors. Samples as near as the last true neighbor are true
-            neighbors, too. If scores of codes tie, the mean over the orders of ties counts.
+            Fraction, in [0, 1], of the true neighbors of a sample under `metric` that are
+            among the same number of neighbors by codes. If there are 10 others or fewer,
+            half of them are neighbors. Samples as near as the last true neighbor are true
+            neighbors, too. If scores of codes tie, the value is the mean over all orders of
+            tied samples.
         """
         packed = self.encode(X)
         weights = self.query_weights(X)
         n_samples = len(packed)
         if n_samples < 2:
-            raise ValueError("X has one sample, which has no others to find; pass more.")
+            raise ValueError(
+                "X has one sample, which has no other samples to find. Pass at least two."
+            )
         n_neighbors = min(_N_NEIGHBORS, max(1, (n_samples - 1) // 2))
         _, _, X = self._check_seen(X)
         neighbors = _TrueNeighbors.from_rows(X, self._model_.frame.metric, n_neighbors)
@@ -463,9 +468,10 @@ class AdditiveHasher(BaseHasher):
         return self.method
 
     def _fit(self, X, y, method, max_samples, *, is_database=False):
+        """Fit a method, or choose one, by `max_samples` rows at most."""
         X, seen = check_features(self, X)
         rng = independent_random_state(self.random_state)
-        # An order at random: some of the first rows stand for all.
+        # The order is random, since the first rows stand for all in several places.
         sample = X[rng.permutation(X.shape[0])[:max_samples]]
         if self.metric != "cosine" and not sp.issparse(sample):
             sample = without_far_rows(sample)
@@ -474,15 +480,15 @@ class AdditiveHasher(BaseHasher):
         with one_thread():
             frame = choose_frame(sample, self.metric, self.n_bits)
             rows, _ = frame.split(sample)
-            # The sample takes as much memory as the rows, which are what is fitted.
+            # The sample takes as much memory as the rows, and only the rows are fitted.
             del sample
             methods = [method]
             if method == "auto":
                 methods = methods_to_fit(frame, rows, settings, rng, are_items=are_items)
             n_tasks = n_tasks_of_all(methods, self.max_iter)
             progress = self._progress(X, y, seen, n_tasks)
-            # Other methods take no time beside the first one.
             if len(methods) > 1:
+                # The first method takes most of the time.
                 progress.n_alike = n_tasks_of_all(methods[:1], self.max_iter)
             model = fit_best(
                 methods, frame, rows, settings, rng, progress, are_items=are_items
@@ -493,7 +499,7 @@ class AdditiveHasher(BaseHasher):
         return CodeSettings(self.n_bits, self.alpha, max_iter, self.n_jobs)
 
     def _progress(self, X, y, seen, n_most, n_before=0):
-        """Progress of alternations, at most so many after those of earlier chunks."""
+        """Progress of at most `n_most` alternations, after `n_before` earlier ones."""
 
         def fitted(model):
             n_iter = n_before + progress.n_done

@@ -71,7 +71,7 @@ class Centering(NamedTuple):
     lengths: ScoreRule | None = None
 
     @classmethod
-    def of(cls, X, metric):
+    def from_features(cls, X, metric):
         """Center features by their mean, and take their lengths in one unit."""
         X = scaled(X, metric)
         frame = cls(metric, X.mean(axis=0, dtype=np.float64), 1.0)
@@ -148,7 +148,7 @@ class TangentProjection(NamedTuple):
     lengths = None
 
     @classmethod
-    def of(cls, X):
+    def from_features(cls, X):
         """Project features along their mean, which must not be 0."""
         mean = scaled(X, "cosine").mean(axis=0)
         return cls(mean, mean / np.linalg.norm(mean))
@@ -270,7 +270,7 @@ class AdditiveModel:
         return {name: value for name, value in vars(self).items() if name != "_table"}
 
     @classmethod
-    def of_bits(cls, frame, vectors, moments=None, firsts=None):
+    def from_vectors(cls, frame, vectors, moments=None, firsts=None):
         """Make a model of single bits. Its rule must be set before it encodes.
 
         If several bits encode one number along an axis, `firsts` has the place of the first
@@ -284,7 +284,7 @@ class AdditiveModel:
         return cls(frame, vectors, factors, moments)
 
     @classmethod
-    def of_words(cls, frame, codebooks):
+    def from_codebooks(cls, frame, codebooks):
         """Make a model of codebooks. Its rule must be set before it encodes."""
         codebooks = np.stack([codebook[order_of(codebook)] for codebook in codebooks])
         return cls(frame, codebooks, WordFactors.of_codebooks(codebooks, frame.start))

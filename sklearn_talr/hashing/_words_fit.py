@@ -88,37 +88,38 @@ class Moments(NamedTuple):
 
     Parameters
     ----------
-    of_signs : ndarray of shape (n_bits, n_bits)
+    sign_products : ndarray of shape (n_bits, n_bits)
         Sum of b b'.
 
-    with_rows : ndarray of shape (n_bits, n_features)
+    row_products : ndarray of shape (n_bits, n_features)
         Sum of b z'.
 
     n_rows : int
         Number of rows summed over.
     """
 
-    of_signs: np.ndarray
-    with_rows: np.ndarray
+    sign_products: np.ndarray
+    row_products: np.ndarray
     n_rows: int
 
     @classmethod
-    def of(cls, signs, rows, before=None):
+    def from_rows(cls, signs, rows, before=None):
         """Sum over rows; the moments of earlier rows are added."""
         moments = cls(signs.T @ signs, signs.T @ rows, len(signs))
         if before is None:
             return moments
         return cls(
-            of_signs=moments.of_signs + before.of_signs,
-            with_rows=moments.with_rows + before.with_rows,
+            sign_products=moments.sign_products + before.sign_products,
+            row_products=moments.row_products + before.row_products,
             n_rows=moments.n_rows + before.n_rows,
         )
 
     def vectors(self, alpha):
         """Vectors of least squared error plus `alpha` per row times their own square."""
         alpha = _ALPHA_OF_BITS if alpha == "auto" else alpha
-        penalized = self.of_signs + alpha * self.n_rows * np.eye(len(self.of_signs))
-        return np.linalg.solve(penalized, self.with_rows).astype(np.float32)
+        penalty = alpha * self.n_rows * np.eye(len(self.sign_products))
+        vectors = np.linalg.solve(self.sign_products + penalty, self.row_products)
+        return vectors.astype(np.float32)
 
 
 class CodeSettings(NamedTuple):
@@ -214,12 +215,12 @@ def choose_frame(X, metric, n_bits):
     -------
     frame : Centering or TangentProjection
     """
-    frame = Centering.of(X, metric)
+    frame = Centering.from_features(X, metric)
     is_large = X.shape[0] >= _LEAST_ROWS_FOR_TANGENTS and n_bits >= _LEAST_BITS_FOR_TANGENTS
     has_mean = np.linalg.norm(frame.mean) >= _LEAST_MEAN
     if metric != "cosine" or not is_large or not has_mean:
         return frame
-    tangent_frame = TangentProjection.of(X)
+    tangent_frame = TangentProjection.from_features(X)
     some_rows = scaled(X[:_ROWS_TO_CHOOSE_FRAME], "cosine")
     n_held = min(_MOST_HELD_OUT, len(some_rows) // 2)
     held_out = some_rows[:n_held]
@@ -267,7 +268,7 @@ def _fit_axes(frame, rows, n_bits, rng, progress):
     _rotate_axes(axes, widths, fitted[:_ROWS_TO_START_FROM], rng)
     steps = _STEPS[widths] * np.sqrt(np.mean((fitted @ axes) ** 2, axis=0))
     vectors, firsts = _vectors_of_axes(axes * steps, widths, n_bits)
-    model = AdditiveModel.of_bits(frame, vectors, firsts=firsts)
+    model = AdditiveModel.from_vectors(frame, vectors, firsts=firsts)
     is_rooted = False
     if n_held:
         is_rooted, model.cosine = model.judge(rows[:n_held])
@@ -378,13 +379,13 @@ class _AlternationOfBits:
 
     def solve(self, part):
         """The model whose vectors fit the signs of a slice of the rows best."""
-        moments = Moments.of(self.signs[part], self.rows[part], self.moments_before)
+        moments = Moments.from_rows(self.signs[part], self.rows[part], self.moments_before)
         vectors = moments.vectors(self.settings.alpha)
-        return AdditiveModel.of_bits(self.frame, vectors, moments)
+        return AdditiveModel.from_vectors(self.frame, vectors, moments)
 
     def improve(self):
         """Improve the signs for the best vectors; return the share that has changed."""
-        moments = Moments.of(self.signs, self.rows, self.moments_before)
+        moments = Moments.from_rows(self.signs, self.rows, self.moments_before)
         vectors = moments.vectors(self.settings.alpha)
         improve_part = partial(self._improve_part, vectors, vectors @ vectors.T)
         n_changed = sum(in_threads(improve_part, self.rows, self.settings.n_jobs))
@@ -497,7 +498,7 @@ class _AlternationOfCodebooks:
         codebooks = self.codebooks
         if part != slice(None):
             codebooks = _best_codebooks(self.rows[part], self.words[part], self.alpha)
-        return AdditiveModel.of_words(self.frame, codebooks)
+        return AdditiveModel.from_codebooks(self.frame, codebooks)
 
     def improve(self):
         """Improve words, then codebooks; return the share of words that has changed."""

@@ -128,9 +128,22 @@ def _draw_sample(n_rows, max_samples, random_state):
 
 
 def _can_fit_database(hasher):
-    """Whether the hasher is fitted by the index itself, and has a fit for databases."""
-    is_fitted_here = not hasher.is_frozen and not hasher.is_searched
-    return is_fitted_here and hasattr(hasher.hasher, "fit_database")
+    """Whether the index fits the hasher itself, by a `fit_database` that replaces `fit`.
+
+    If a subclass overrides `fit` alone, the inherited `fit_database` does not do what that
+    does, so `fit` is called.
+    """
+    if hasher.is_frozen or hasher.is_searched:
+        return False
+    kind = type(hasher.hasher)
+    if not hasattr(kind, "fit_database"):
+        return False
+    return issubclass(_defining_class(kind, "fit_database"), _defining_class(kind, "fit"))
+
+
+def _defining_class(kind, method):
+    """The class, among a class and its bases, whose method this is."""
+    return next(base for base in kind.__mro__ if method in vars(base))
 
 
 def _refuse_other_length(codes, X, estimator):

@@ -100,7 +100,7 @@ class TestVectors:
     def test_of_bits_are_a_ridge_regression(self):
         rng = np.random.default_rng(3)
         signs, rows = rng.choice([-1.0, 1.0], (30, 7)), rng.standard_normal((30, 5))
-        found = Moments.of(signs, rows).vectors(0.1)
+        found = Moments.from_rows(signs, rows).vectors(0.1)
         gradient = signs.T @ (signs @ found - rows) + 0.1 * 30 * found
         assert_allclose(gradient, 0, atol=1e-4)
 
@@ -343,7 +343,7 @@ class TestRefusals:
         before = everything(hasher, X)
         with pytest.raises(ValueError, match="NaN"):
             hasher.fit(np.full_like(X, np.nan))
-        monkeypatch.setattr(AdditiveModel, "of_words", lambda *args: 1 / 0)
+        monkeypatch.setattr(AdditiveModel, "from_codebooks", lambda *args: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             hasher.fit(X[::-1] + 1)
         for found, expected in zip(everything(hasher, X), before):

@@ -128,7 +128,7 @@ def test_more_neighbors_are_found_at_equal_bytes(method, X, monkeypatch):
 
     tangents, n_bytes = recall(AdditiveHasher(32, method=method, random_state=0))
     name = "sklearn_talr.hashing._additive.choose_frame"
-    monkeypatch.setattr(name, lambda X, metric, n_bits: Centering.of(X, metric))
+    monkeypatch.setattr(name, lambda X, metric, n_bits: Centering.from_features(X, metric))
     directions, n_other_bytes = recall(AdditiveHasher(32, method=method, random_state=0))
     assert n_bytes == n_other_bytes == 5
     assert tangents > directions + 0.02

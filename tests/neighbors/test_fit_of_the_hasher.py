@@ -127,3 +127,18 @@ def test_weights_of_a_broken_hasher_are_refused(weights, message, monkeypatch):
     monkeypatch.undo()
     monkeypatch.setattr(Broken, "weights", np.ones((2, 4)).tolist())
     assert index.kneighbors(X[:2], 3)[1].shape == (2, 3)
+
+
+class Doubling(AdditiveHasher):
+    """A subclass that changes rows in `fit`, which `fit_database` does not do."""
+
+    def fit(self, X, y=None):
+        super().fit(2 * X, y)
+        self.method_called_ = "fit"
+        return self
+
+
+def test_a_subclass_with_a_fit_of_its_own_is_fitted_by_it():
+    index = HashedNeighbors(Doubling(8, method="axes", metric="euclidean")).fit(X)
+    assert index.hasher_.method_called_ == "fit"
+    np.testing.assert_allclose(index.hasher_.mean_, 2 * X.mean(axis=0))
