@@ -686,16 +686,6 @@ def refuse_terms(codes, input_name):
     return codes
 
 
-def with_factors_and_addends(packed):
-    """The same codes, each with a factor and an addend: 1 and 0 for codes without them.
-
-    A code with a factor of 0 that its hasher gave it has no direction. Its addend is minus
-    infinity, so that it comes last.
-    """
-    terms = CodeTerms(packed.terms.pairs(len(packed)))
-    return wrap_bytes(packed.data, packed.n_bits, packed.bitorder, terms=terms)
-
-
 def code_words(query_codes, database_codes):
     """Lay both sets of codes out as unsigned words, the widest that fit.
 

@@ -15,7 +15,7 @@ from ...affinity import (
 )
 from ...affinity._excluded import within_groups
 from ...features._similar_rows import SimilarRows
-from .._base import check_features, errors_told
+from .._base import check_features, errors_in_message
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def _check_validation(hasher, data, X_val, *, y_val, groups_val):
             )
     fitted = copy.copy(hasher)
     vars(fitted).update(data.seen)
-    with errors_told("The validation set X_val, y_val cannot be used: {}"):
+    with errors_in_message("The validation set X_val, y_val cannot be used: {}"):
         X_val, _ = check_features(fitted, X_val, reset=False)
         targets = affinity.check_targets(X_val if y_val is None else y_val)
         if targets.shape[0] != X_val.shape[0]:

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from ...features._scaling import row_blocks
 from ...losses._base import levels_of_pairs
 from ...losses._rankings import MeasureTables, keep_freed_memory, measure_rankings
-from .._base import feed_forward
+from .._function import feed_forward
 from .._linear import steps_of_layers
 
 # Sparse batches are not made dense if they have this many times as many cells as entries.

@@ -8,7 +8,7 @@ import numpy as np
 from ..._core.compat import independent_random_state
 from ..._core.lazy import lazy_names
 from ...features._scaling import Scaling
-from .._base import errors_told
+from .._base import errors_in_message
 from .._linear import start_weights
 
 of_torch, _ = lazy_names(
@@ -173,6 +173,6 @@ def split_samples(data, n_held_out, shuffle, rng):
             f"for {name}, which cannot be ranked: {{}} More samples, another "
             "validation_fraction or early_stopping=False may help."
         )
-        with errors_told(message):
+        with errors_in_message(message):
             data.affinity.check_contrast(data.targets[part], data.levels)
     return training, validation
