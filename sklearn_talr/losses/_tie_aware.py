@@ -1,6 +1,7 @@
 """Losses that maximize tie-aware average precision and NDCG."""
 
 from difflib import get_close_matches
+from functools import lru_cache
 
 from .._core.parameters import parameters
 from .._core.types import Count, Tensor
@@ -231,14 +232,23 @@ def loss_of(loss):
     refuse_scorer(loss, "loss")
     if not isinstance(loss, (str, Measure)):
         return _FunctionLoss(loss)
+    return _class_of_measure(loss)()
+
+
+@lru_cache(maxsize=32)
+def _class_of_measure(measure):
+    """The class of the loss that maximizes a measure, which is parsed once.
+
+    Hashers look their loss up whenever they encode.
+    """
     losses = ", ".join(f"{name}()" for name in LOSSES)
-    if named_measure(loss) is None:
+    if named_measure(measure) is None:
         raise ValueError(
             "loss must be 'AP' or 'nDCG', a loss of sklearn_talr.losses or a function, got "
-            f"{loss!r}.{_hint_of_loss(loss)} Losses are {losses}."
+            f"{measure!r}.{_hint_of_loss(measure)} Losses are {losses}."
         )
     try:
-        name = measure_name(loss, "loss")
+        name = measure_name(measure, "loss")
     except ValueError as error:
         raise ValueError(f"{error} Losses are 'AP', 'nDCG', {losses}.") from None
-    return NDCGLoss() if name == "nDCG" else AveragePrecisionLoss()
+    return NDCGLoss if name == "nDCG" else AveragePrecisionLoss
