@@ -212,10 +212,15 @@ def n_bits_for_recall(
     rng = check_random_state(random_state)
     X = check_array(read_features(X), dtype=(np.float64, np.float32))
     n_items = len(X) if n_items is None else int(n_items)
-    X = X[rng.permutation(len(X))]
-    sample = _split(X, X_query, n_queries=n_queries, n_train=n_train, n_items=n_items)
+    sample = _split(
+        X[rng.permutation(len(X))],
+        X_query,
+        n_queries=n_queries,
+        n_train=n_train,
+        n_items=n_items,
+    )
     sizes = _check_sizes(len(sample.items), n_neighbors)
-    # Items at each size, in parts, and the true neighbors in each part.
+    # At each size there are parts of the items, and true neighbors in each part.
     parts_by_size = _parts_of_items(sample.items, sizes)
     true_by_size = [
         [true_neighbors(part, sample.queries, n_neighbors, metric) for part in parts]
@@ -224,7 +229,7 @@ def n_bits_for_recall(
     n_steps = np.log(n_items / sizes[-1]) / np.log(_SIZE_RATIO)
     seed = rng.randint(np.iinfo(np.int32).max)
     estimates = {}
-    n_bits_found = None
+    shortest = None
     for length in lengths.tolist():
         fitted = _fit_hasher(index, length, sample.train)
         recalls = [
@@ -233,7 +238,7 @@ def n_bits_for_recall(
         ]
         estimates[length] = extrapolate_recall(recalls, n_steps, confidence_level, seed)
         if estimates[length].low >= target:
-            n_bits_found = length
+            shortest = length
             break
     else:
         warn_caller(
@@ -241,10 +246,13 @@ def n_bits_for_recall(
             f"{n_items} items: the lower bound is {estimates[length].low:.3f}. Try longer "
             "codes, or set n_rescored of the index.",
         )
-    results = {"n_bits": np.array(list(estimates))}
-    for name, column in zip(RecallEstimate._fields, zip(*estimates.values())):
-        results[name] = np.array(column)
-    return BitsForRecall(n_bits_found, float(target), n_items, sizes, results)
+    return BitsForRecall(
+        n_bits=shortest,
+        target=float(target),
+        n_items=n_items,
+        sizes=sizes,
+        results=_columns_of(estimates),
+    )
 
 
 class _Sample(NamedTuple):
@@ -279,6 +287,14 @@ class RecallEstimate(NamedTuple):
     low: float
     high: float
     held_out_error: float
+
+
+def _columns_of(estimates):
+    """Lengths, and a column for each field of their estimates."""
+    columns = {"n_bits": np.array(list(estimates))}
+    for name, values in zip(RecallEstimate._fields, zip(*estimates.values())):
+        columns[name] = np.array(values)
+    return columns
 
 
 def _check_lengths(n_bits):
