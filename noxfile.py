@@ -1,15 +1,22 @@
-"""The suite on old and new versions and processors, and what a release would publish.
+"""What only maintainers run: the tests on other versions and processors, and releases.
 
-    make test-matrix                            # old and new versions; the distributions
-    nox -s "suite(oldest)" -- tests/svm         # one row of the matrix, some of the tests
-    nox -s dist wheel                           # the distributions alone
-    nox -s dist release                         # the same, on each Python that is there
-    nox -s nightly                              # with the next versions of others
-    make test-processors                        # older instructions of this processor
-    nox -s "processors(avx2)" -- tests/hashing  # one of them, some of the tests
+    make test                                          # once, which installs nox in .venv
+    .venv/bin/nox --list                               # all sessions
+    .venv/bin/nox                                      # old and new versions; the archives
+    .venv/bin/nox -s "suite(oldest)" -- tests/svm      # one row of versions, some tests
+    .venv/bin/nox -s slow                              # the long tests, too
+    .venv/bin/nox -s processors                        # all tests as on other processors
+    .venv/bin/nox -s "processors(avx2)" -- tests/svm   # one processor, some tests
+    .venv/bin/nox -s outputs                           # pages and learned tests only
+    .venv/bin/nox -s learned                           # one learned test only
+    .venv/bin/nox -s without_torch                     # the tests without torch
+    .venv/bin/nox -s nightly                           # next versions of other packages
+    .venv/bin/nox -s links                             # links of the pages to other sites
+    .venv/bin/nox -s dist wheel                        # the archives, and one installation
+    .venv/bin/nox -s dist release                      # the archives, on each Python
 
-Environments are kept in ``.nox`` and used again. Other processors need no other: their
-tests run where nox itself does.
+Environments are kept in ``.nox`` and used again. Sessions of other processors have no
+environment of their own: they run in the one that runs nox.
 """
 
 import json
@@ -27,7 +34,8 @@ nox.options.reuse_venv = "yes"
 ROOT = Path(__file__).parent
 PYTHONS = re.findall(r"Python :: (3\.\d+)", (ROOT / "setup.cfg").read_text())
 DIST = ROOT / "dist"
-# Each NumPy stands beside two of scikit-learn. What is not named is as in constraints.txt.
+# Versions of each row; all other versions are in constraints.txt. Each NumPy is tried with
+# two versions of scikit-learn.
 ROWS = {
     "oldest": {
         "scikit-learn": "1.6.1",
@@ -39,10 +47,11 @@ ROWS = {
     "1.8": {"scikit-learn": "1.8.0", "numpy": "2.0.2"},
     "newest": {},
 }
-# What the libraries may use of this processor, oldest instructions first, by the names that
-# each has for them: a feature it must have, ATEN_CPU_CAPABILITY, OPENBLAS_CORETYPE,
-# MKL_ENABLE_INSTRUCTIONS, ONEDNN_MAX_CPU_ISA, and how the names of the features begin that
-# NumPy must leave, which differ by its version. What "native" uses they choose themselves.
+# Instructions that libraries may use of this processor, oldest first. Each library has its
+# own name for them: the feature that the processor must have, ATEN_CPU_CAPABILITY,
+# OPENBLAS_CORETYPE, MKL_ENABLE_INSTRUCTIONS and ONEDNN_MAX_CPU_ISA. NumPy must leave the
+# features whose names begin as listed; the names depend on its version. With "native" each
+# library chooses itself.
 PROCESSORS = {
     "sse4": (
         ("SSE42", "default", "Nehalem", "SSE4_2", "SSE41"),
@@ -52,12 +61,15 @@ PROCESSORS = {
         ("AVX", "default", "Sandybridge", "AVX", "AVX"),
         ("AVX2", "AVX512", "FMA", "X86_V3", "X86_V4"),
     ),
-    # For Zen the OpenBLAS of NumPy's wheels takes what it takes for Haswell.
+    # OpenBLAS of NumPy's wheels uses the same kernels for Zen and Haswell.
     "avx2": (("AVX2", "avx2", "Haswell", "AVX2", "AVX2"), ("AVX512", "X86_V4")),
     "avx512": (("AVX512BW", "avx512", "SkylakeX", "AVX512", "AVX512_CORE"), ()),
     "native": None,
 }
-# What of the processor there is, what NumPy can leave, and what torch and BLAS use
+# "rounding" is a processor that this machine is not: training ends in other digits.
+KINDS_OF_OUTPUT = [*PROCESSORS, "rounding"]
+# Prints the features of the processor, the features that NumPy can leave, and the
+# instructions that torch and BLAS use.
 PROBE = """
 import json, numpy, scipy.linalg, threadpoolctl, torch
 from numpy._core import _multiarray_umath as umath
@@ -71,12 +83,13 @@ print(json.dumps({
 }))
 """
 SIDE_BY_SIDE = "-n2", "--dist=worksteal"
-# Two halves: tests marked `cluster` disturb each other
+# The two runs of `make test`: tests marked "cluster" disturb each other.
 SUITE = (
     (*SIDE_BY_SIDE, "-m", "not slow and not cluster"),
     ("-m", "cluster and not slow"),
 )
-# What the documents print
+SUITE_WITH_SLOW = ((*SIDE_BY_SIDE, "-m", "not cluster"), ("-m", "cluster"))
+# Doctests of the package and the pages, and tests of the README
 DOCUMENTS = (
     "sklearn_talr",
     "docs/index.rst",
@@ -92,13 +105,19 @@ UNPUBLISHED = (".ci/", ".gitignore")
 @nox.session
 @nox.parametrize("row", list(ROWS), ids=list(ROWS))
 def suite(session, row):
-    """Run the tests with the versions of a row, on two cores; arguments go to pytest.
+    """Run the tests with the versions of a row; arguments go to pytest.
 
-    Neighbors stay together as long as both cores have work: tests of a file share what is
-    slow to make.
+    Two processes share the tests, and tests of one file stay together while both processes
+    have work, because they share data that is slow to make.
     """
     install(session, ["--editable", ".[tests]"], ROWS[row])
     run_each(session, "python", SUITE)
+
+
+@nox.session(venv_backend="none", default=False)
+def slow(session):
+    """Run all tests, with the long ones."""
+    run_each(session, sys.executable, SUITE_WITH_SLOW)
 
 
 @nox.session(venv_backend="none", default=False)
@@ -106,7 +125,7 @@ def suite(session, row):
 def processors(session, processor):
     """Run the tests as on another processor, with one thread and with two.
 
-    Then the learned tests under three other seeds. Arguments go to pytest.
+    Then run the learned tests with three other seeds. Arguments go to pytest.
     """
     env = variables_of(session, processor)
     seeds = [(*LEARNED, "--seed", str(seed)) for seed in (1, 2, 3)]
@@ -114,29 +133,27 @@ def processors(session, processor):
 
 
 @nox.session(venv_backend="none", default=False)
-@nox.parametrize("processor", [*PROCESSORS, "rounding"], ids=[*PROCESSORS, "rounding"])
+@nox.parametrize("processor", KINDS_OF_OUTPUT, ids=KINDS_OF_OUTPUT)
 def outputs(session, processor):
-    """Run what the documents show and the learned tests, as on another processor.
+    """Run the examples of documents and the learned tests, as on another processor.
 
-    That of "rounding" is none of this machine: its training ends in other digits. Arguments
-    go to pytest in place of these.
+    Arguments go to pytest and replace both.
     """
-    if processor == "rounding":
-        paths = filter(None, ["tests", os.environ.get("PYTHONPATH")])
-        env = {"PYTHONPATH": os.pathsep.join(paths)}
-        options = "-p", "rounding", "--rounding", "1"
-    else:
-        env, options = variables_of(session, processor), ()
-    documents = (*SIDE_BY_SIDE, *options, *DOCUMENTS)
-    runs = [documents, (*options, *LEARNED)]
-    if session.posargs:
-        runs = [options]
-    run_each(session, sys.executable, runs, env)
+    run_outputs(session, processor, session.posargs)
+
+
+@nox.session(venv_backend="none", default=False)
+@nox.parametrize(
+    "processor", ["sse4", "avx2", "rounding"], ids=["sse4", "avx2", "rounding"]
+)
+def learned(session, processor):
+    """Run one fast learned test, as on another processor."""
+    run_outputs(session, processor, ["tests/hashing/test_talr.py", "-k", "training_beats"])
 
 
 @nox.session
 def dist(session):
-    """Build the sdist and the wheel, and check what is in them."""
+    """Build the sdist and the wheel, and compare their files with git's."""
     install(session, ["build", "twine"])
     for old in DIST.glob("*"):
         old.unlink()
@@ -160,7 +177,7 @@ def wheel(session):
 def release(session):
     """Try the wheel and then the sdist, each Python in an empty environment.
 
-    A Python that is not there is skipped, and nox says so.
+    nox skips a Python that is not installed, and says so.
     """
     archives = only(DIST.glob("*.whl")), only(DIST.glob("*.tar.gz"))
     for number, archive in enumerate(archives):
@@ -173,8 +190,8 @@ def release(session):
 def nightly(session):
     """Run the tests with the next versions of NumPy, SciPy and scikit-learn.
 
-    The environment variable NIGHTLY_INDEX_URL names the index that has their builds. What
-    else is installed is the newest, not what constraints.txt names.
+    The environment variable NIGHTLY_INDEX_URL names the index that has their builds. All
+    other packages are the newest, whatever constraints.txt says.
     """
     index = os.environ.get("NIGHTLY_INDEX_URL")
     if not index:
@@ -188,21 +205,48 @@ def nightly(session):
 
 @nox.session(default=False)
 def without_torch(session):
-    """Run the tests where there is no torch: all but those of tensors."""
+    """Run the tests without torch: all but tests of tensors. Arguments go to pytest."""
     pins = "--constraint", str(ROOT / "constraints.txt")
     session.install(*pins, "--editable", ".[tools]")
-    gone = "from importlib.util import find_spec; assert find_spec('torch') is None"
-    session.run("python", "-c", gone)
-    where = () if session.posargs else ("tests",)
-    options = *SIDE_BY_SIDE, "-m", "not slow and not cluster", *where
+    check = "from importlib.util import find_spec; assert find_spec('torch') is None"
+    session.run("python", "-c", check)
+    paths = () if session.posargs else ("tests",)
+    options = *SIDE_BY_SIDE, "-m", "not slow and not cluster", *paths
     run_each(session, "python", [options])
 
 
+@nox.session(default=False)
+def links(session):
+    """Follow the links of the pages to other sites, without drawing the gallery."""
+    install(session, ["--editable", ".[docs]"])
+    folders = "docs", "docs/_build/linkcheck"
+    options = "-b", "linkcheck", "-D", "plot_gallery=0"
+    session.run("python", "-m", "sphinx", *options, *folders)
+
+
+def run_outputs(session, processor, arguments):
+    """Run pytest with arguments, or documents and learned tests, as on a processor."""
+    if processor == "rounding":
+        paths = filter(None, ["tests", os.environ.get("PYTHONPATH")])
+        env = {"PYTHONPATH": os.pathsep.join(paths)}
+        options = "-p", "rounding", "--rounding", "1"
+    else:
+        env = variables_of(session, processor)
+        options = ()
+    if arguments:
+        runs = [(*options, *arguments)]
+    else:
+        runs = [(*SIDE_BY_SIDE, *options, *DOCUMENTS), (*options, *LEARNED)]
+    codes = [0, 5] if session.posargs else [0]  # 5: pytest has found no test
+    run_pytest(session, sys.executable, runs, env, codes)
+
+
 def try_installed(session):
-    """Run what the README shows, the first example and the commands."""
+    """Run the programs of the README, the first example and the commands."""
     readme = (ROOT / "README.md").read_text()
     blocks = re.findall(r"^```python\n(.*?)^```", readme, re.DOTALL | re.MULTILINE)
-    with session.chdir(session.create_tmp()):  # there Python finds but what is installed
+    # In an empty folder Python finds installed packages only.
+    with session.chdir(session.create_tmp()):
         for block in blocks:
             session.run("python", "-c", block)
         example = ROOT / "examples" / "first_steps" / "plot_quickstart.py"
@@ -213,14 +257,20 @@ def try_installed(session):
 
 
 def run_each(session, python, runs, variables=None):
-    """Run pytest with each of these options, and then give up if one of them failed.
+    """Run pytest with each of these options and the arguments of the session."""
+    codes = [0, 5] if session.posargs else [0]  # 5: pytest has found no test
+    runs = [(*session.posargs, *options) for options in runs]
+    run_pytest(session, python, runs, variables, codes)
 
-    Of two processes each has one thread, and one has two.
+
+def run_pytest(session, python, runs, variables, codes):
+    """Run pytest with each of these options, and then give up if a run has failed.
+
+    Two processes have one thread each, and a single process has two threads.
     """
-    codes = [0, 5] if session.posargs else [0]  # 5: none of those asked for
     failed = []
     for options in runs:
-        command = python, "-m", "pytest", *session.posargs, *options
+        command = python, "-m", "pytest", *options
         env = {"OMP_NUM_THREADS": "1" if SIDE_BY_SIDE[0] in options else "2"}
         try:
             session.run(*command, env=env | (variables or {}), success_codes=codes)
@@ -255,37 +305,38 @@ def variables_of(session, processor):
 
 
 def install(session, arguments, versions=None):
-    """Install with the pins of constraints.txt, of which `versions` replaces some."""
+    """Install with the pins of constraints.txt, except the packages of `versions`."""
     pins = (ROOT / "constraints.txt").read_text().splitlines()
     kept = [pin for pin in pins if pin.partition("==")[0] not in (versions or {})]
     kept += [f"{name}=={version}" for name, version in (versions or {}).items()]
-    # Not in create_tmp(), which moves TMPDIR into the environment: Ray's workers refuse to
-    # start there, and who waits for them waits for ever.
+    # create_tmp() would move TMPDIR into the environment. Ray's workers do not start there,
+    # and a test that waits for them waits for ever.
     path = Path(session.virtualenv.location) / "constraints.txt"
     path.write_text("\n".join(kept) + "\n")
     session.install("--constraint", str(path), *arguments)
 
 
 def in_sdist(path):
-    """Files of an sdist, but for those that setuptools adds."""
+    """Files of an sdist, except the files that setuptools adds."""
     with TarFile.open(path) as archive:
         names = [member.name.partition("/")[2] for member in archive if member.isfile()]
     return {name for name in names if name != "PKG-INFO" and ".egg-info/" not in name}
 
 
 def in_wheel(path):
-    """Files of a wheel, but for its metadata."""
+    """Files of a wheel, except its metadata."""
     with zipfile.ZipFile(path) as archive:
         return {name for name in archive.namelist() if ".dist-info/" not in name}
 
 
 def compare(session, there, expected):
-    """Give up where an archive lacks a file, or has one too many."""
+    """Give up if an archive lacks a file or has one too many."""
     missing, odd = sorted(expected - there), sorted(there - expected)
     if missing or odd:
         session.error(f"missing: {missing}; too many: {odd}")
 
 
 def only(items):
+    """The one item that there is."""
     (item,) = items
     return item

@@ -1,16 +1,15 @@
-"""How many times as fast as a plain alternative: a few ratios, of one commit, in a file.
+"""Record the speed of a commit: time of a plain alternative over time of this package.
 
     python benchmarks/record_speed.py              # this tree, about two minutes
     python benchmarks/record_speed.py --tree PATH  # a checkout of another commit
 
-Both sides of each ratio run in one process with one thread, after a warm-up, and take
-turns. A figure is the ratio of their median processor times, which other processes on the
-machine disturb less than they do the time of day. Rivals are written here or in other
-libraries, so that they stay what they are. Tasks are short, so ours run the loops of NumPy
-and SciPy, before numba is worth its time to load.
+Both sides of a ratio run in one process with one thread, after a warm-up, and take turns.
+The ratio is that of their median processor times, which other processes on the machine
+disturb less than the time of day. Rivals are written here or are other libraries, so that
+they do not change with this package.
 
 The result is ``history/<day>-<commit>.json`` with the versions and the processor.
-``write_tables.py`` makes a table of them.
+``write_tables.py`` makes a table of these files.
 """
 
 import argparse
@@ -31,8 +30,8 @@ PACKAGES = "numpy", "scipy", "scikit-learn", "torch", "numba", "faiss-cpu"
 REPEATS = 7
 
 
-def counts_of_pairs():
-    """Counts of 200 queries by 50 000 items, against a loop of NumPy over the queries."""
+def counts_of_pairs(n_items=50_000):
+    """Counts of 200 queries against many items, and a loop of NumPy over the queries."""
     import numpy as np
 
     from sklearn_talr.affinity import LabelAffinity
@@ -40,27 +39,29 @@ def counts_of_pairs():
     from sklearn_talr.histogram import hamming_histogram
 
     rng = np.random.default_rng(0)
-    items = rng.integers(256, size=(50_000, 8), dtype=np.uint8)
-    labels = rng.integers(10, size=50_000)
-    queries, asked = items[:200] ^ 3, labels[:200]
+    items = rng.integers(256, size=(n_items, 8), dtype=np.uint8)
+    labels = rng.integers(10, size=n_items)
+    queries = items[:200] ^ 3
+    query_labels = labels[:200]
     words = items.view(np.uint64)[:, 0]
 
     def ours():
         codes = PackedCodes(queries, 64), PackedCodes(items, 64)
-        return hamming_histogram(*codes, LabelAffinity(), asked, labels)
+        return hamming_histogram(*codes, LabelAffinity(), query_labels, labels)
 
     def plain():
         counts = np.empty((len(queries), 2, 65), dtype=np.int64)
         for row, query in enumerate(queries.view(np.uint64)[:, 0]):
-            cells = np.bitwise_count(words ^ query) + np.int64(65) * (labels == asked[row])
+            is_similar = labels == query_labels[row]
+            cells = np.bitwise_count(words ^ query) + np.int64(65) * is_similar
             counts[row] = np.bincount(cells, minlength=130).reshape(2, 65)
         return counts
 
     return ours, plain
 
 
-def nearest_codes():
-    """The ten nearest of 100 000 codes for 500 queries, against the scan of faiss."""
+def nearest_codes(n_items=100_000, n_queries=500):
+    """The ten nearest codes of each query, and the scan of faiss."""
     import faiss
     import numpy as np
 
@@ -69,43 +70,48 @@ def nearest_codes():
 
     faiss.omp_set_num_threads(1)
     rng = np.random.default_rng(0)
-    items = rng.integers(256, size=(100_000, 8), dtype=np.uint8)
-    queries = rng.integers(256, size=(500, 8), dtype=np.uint8)
-    index = HammingNeighbors(n_neighbors=10, algorithm="brute").fit(PackedCodes(items, 64))
+    items = rng.integers(256, size=(n_items, 8), dtype=np.uint8)
+    queries = rng.integers(256, size=(n_queries, 8), dtype=np.uint8)
+    index = HammingNeighbors(n_neighbors=10).fit(PackedCodes(items, 64))
     rival = faiss.IndexBinaryFlat(64)
     rival.add(items)
     packed = PackedCodes(queries, 64)
     return (lambda: index.kneighbors(packed)), (lambda: rival.search(queries, 10))
 
 
-def training_step():
-    """Soft AP of a batch of 256 and its gradient, against one tensor of pairs and bins."""
+def training_step(n_rows=256):
+    """Gradient of the soft AP of a batch, and of one tensor of pairs and bins.
+
+    Each side returns the gradient, of shape (n_rows, 32).
+    """
     import torch
 
-    try:
-        from sklearn_talr.losses import soft_average_precision, soft_counts
-    except ImportError:  # commits before the first release
-        from sklearn_talr.objectives import average_precision as soft_average_precision
-        from sklearn_talr.objectives import soft_counts
+    from sklearn_talr.losses import soft_average_precision, soft_counts
 
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    labels = torch.randint(10, (256,))
-    relaxed = torch.tanh(torch.randn(256, 32)).requires_grad_()
+    labels = torch.randint(10, (n_rows,))
+    relaxed = torch.tanh(torch.randn(n_rows, 32)).requires_grad_()
     similar = (labels[:, None] == labels).to(torch.uint8)
-    levels, bins = torch.arange(2), torch.arange(33)
+    levels = torch.arange(2)
+    bins = torch.arange(33)
     members = (similar[:, None] == levels[:, None]).float()
     members.diagonal(dim1=0, dim2=2).zero_()
 
+    def mean_of(counts):
+        return soft_average_precision(counts, levels).mean()
+
     def ours():
         counts = soft_counts(relaxed, relaxed, similar, 2, exclude_self=True)
-        soft_average_precision(counts, levels).mean().backward()
+        (gradient,) = torch.autograd.grad(mean_of(counts), relaxed)
+        return gradient
 
     def plain():
         distance = (32 - relaxed @ relaxed.T) / 2
         kernel = torch.relu(1 - (distance[:, :, None] - bins).abs())
         counts = torch.einsum("qvi,qij->qvj", members, kernel)
-        soft_average_precision(counts, levels).mean().backward()
+        (gradient,) = torch.autograd.grad(mean_of(counts), relaxed)
+        return gradient
 
     return ours, plain
 
@@ -135,19 +141,19 @@ def scan_of_ranks(positive, negative, loss="AP"):
     return ranks
 
 
-def violating_ranking():
-    """The most violating ranking of 300 positives, 100 000 negatives: ours, a scan."""
+def violating_ranking(n_negative=100_000):
+    """The most violating ranking of 300 positives and many negatives, and a scan."""
     import numpy as np
 
     from sklearn_talr.svm import loss_augmented_ranks
 
     rng = np.random.default_rng(0)
-    scores = rng.normal(1.0, size=300), rng.normal(size=100_000)
+    scores = rng.normal(1.0, size=300), rng.normal(size=n_negative)
     return lambda: loss_augmented_ranks(*scores), lambda: (scan_of_ranks(*scores),)
 
 
-def paired_tests():
-    """The randomization test of runs of 200 queries, against 10 000 patterns of SciPy."""
+def paired_tests(n_patterns=10_000):
+    """The randomization test of runs of 200 queries, and SciPy with random patterns."""
     import numpy as np
     from scipy.stats import permutation_test
 
@@ -162,7 +168,7 @@ def paired_tests():
             (first, second),
             lambda a, b, axis: (a - b).mean(axis=axis),
             permutation_type="samples",
-            n_resamples=10_000,
+            n_resamples=n_patterns,
             rng=np.random.default_rng(0),
         )
 
@@ -179,7 +185,7 @@ RATIOS = {
 
 
 def measure(make):
-    """Median milliseconds of ours and the rival; None for what a commit does not have."""
+    """Median milliseconds of both sides, or None if a commit lacks a function."""
     try:
         contenders = make()
     except (ImportError, AttributeError):
@@ -197,9 +203,9 @@ def measure(make):
 
 
 def measure_tree(tree):
-    """Figures of all ratios that the package of a tree can be asked for."""
+    """Milliseconds of all tasks whose functions the package of a tree has."""
     sys.path.insert(0, str(tree))
-    # An editable installation of another tree would lend what this one lacks
+    # An editable installation of another tree would supply functions that this tree lacks.
     sys.meta_path[:] = [f for f in sys.meta_path if "editable" not in f.__module__]
     figures = {name: measure(make) for name, make in RATIOS.items()}
     ours = [m for name, m in sys.modules.items() if name.split(".")[0] == "sklearn_talr"]

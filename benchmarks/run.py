@@ -22,6 +22,7 @@ COMMANDS = {
     "steps": [["bench_steps.py"]],
     "metrics": [["bench_metrics.py"]],
     "runs": [["bench_runs.py"]],
+    "first_call": [["bench_first_call.py"]],
     "svm": [["bench_svm.py"]],
     "embeddings": [["bench_embeddings.py"]],
     "new_rows": [["bench_new_rows.py"]],

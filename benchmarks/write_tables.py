@@ -247,23 +247,33 @@ def comparison_costs():
 @table
 def new_rows():
     rows = read(RESULTS / "new_rows.csv")
+    # Title: method and figure of the results; stored bytes per item; form of the query.
+    # Floats are float32 probabilities of 10 classes (CIFAR-10) to 22 labels (TMC2007).
     asked = {
-        "a classifier, then `AdditiveHasher`": ("two stages, additive", "new_weighted"),
-        "a classifier, then `TALRHasher`": ("two stages", "new"),
-        'hidden layer, `loss="nDCG"`': ("hidden layer", "new"),
-        "linear, `TALRHasher()`": ("linear", "new"),
-        "ITQ, no labels": ("ITQ", "new"),
-        "LSH, random": ("LSH", "new"),
-        "probabilities as floats": ("floats", "new_weighted"),
+        "a classifier, then `AdditiveHasher`": (
+            ("two stages, additive", "new_weighted"),
+            "4",
+            "real-valued",
+        ),
+        "a classifier, then `TALRHasher`": (("two stages", "new"), "4", "bits"),
+        'hidden layer, `loss="nDCG"`': (("hidden layer", "new"), "4", "bits"),
+        "linear, `TALRHasher()`": (("linear", "new"), "4", "bits"),
+        "ITQ, no labels": (("ITQ", "new"), "4", "bits"),
+        "LSH, random": (("LSH", "new"), "4", "bits"),
+        "probabilities as floats": (
+            ("floats", "new_weighted"),
+            "40 to 88",
+            "real-valued",
+        ),
     }
     sets = [
         (SETS[n], {"data": n}) for n in ("cifar10", "coco17", "tmc2007", "fashion_mnist")
     ]
-    body = [
-        pivot(rows, figure, [(title, {"method": method})], sets, "")[1]
-        for title, (method, figure) in asked.items()
-    ]
-    return [["method", *(title for title, _ in sets)], *body]
+    body = []
+    for title, ((method, figure), n_bytes, query) in asked.items():
+        first, *cells = pivot(rows, figure, [(title, {"method": method})], sets, "")[1]
+        body.append([first, n_bytes, query, *cells])
+    return [["method", "bytes", "query", *(title for title, _ in sets)], *body]
 
 
 RAW_SETS = {
@@ -650,6 +660,17 @@ def speed_runs():
         )
     }
     return seconds("bench_runs", tables, "seconds", head="six measures, 1 000 queries, s")
+
+
+@table
+def speed_first_call():
+    """CPU seconds with nothing compiled, and in a later process."""
+    title, head = "CPU seconds of the first call", ("nothing compiled", "later process")
+    first, later = (
+        seconds("bench_first_call", {title: when}, when, digits=1, head="CPU seconds")
+        for when in head
+    )
+    return [[*row, other[1]] for row, other in zip(first, later)]
 
 
 @table

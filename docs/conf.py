@@ -1,5 +1,6 @@
 """Sphinx configuration. Nothing is downloaded while the documentation is built."""
 
+import ast
 import doctest
 import re
 import sys
@@ -11,8 +12,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import picture_style
 from docutils import nodes
-from logo import write_logos
-from paper_page import write_page
+from matplotlib.sphinxext.plot_directive import PlotDirective
 
 import sklearn_talr
 
@@ -28,14 +28,11 @@ extensions = [
     "sphinx.ext.intersphinx",
     "sphinx.ext.mathjax",
     "matplotlib.sphinxext.plot_directive",
-    "described_pictures",
-    "site_markup",
     "sphinx_copybutton",
     "numpydoc",
     "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["_build", "plots"]
-write_page()  # docs/paper.rst, of docs/paper
 templates_path = ["_templates"]
 default_role = "literal"
 
@@ -47,7 +44,8 @@ numpydoc_show_class_members = False
 #     python -m sphinx -b doctest -D plot_gallery=0 docs docs/_build/doctest
 doctest_default_flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
-# Pictures of the guide: `.. plot:: name.py` draws what plots/name.py says.
+# Pictures of the guide: `.. plot:: name.py` runs plots/name.py, whose docstring is the
+# alternative text of the picture.
 plot_basedir = "plots"
 plot_formats = ["svg"]
 plot_rcparams = picture_style.STYLE
@@ -69,20 +67,19 @@ sphinx_gallery_conf = {
     ],
     "reset_modules": ("matplotlib", "picture_style.set_style"),
     "image_srcset": ["2x"],
-    "image_scrapers": ("described_pictures.scrape",),
-    "filename_pattern": "/plot_",  # the others are shown, but not run
+    "filename_pattern": "/plot_",  # other examples are shown, but not run
     "doc_module": ("sklearn_talr",),
     "backreferences_dir": "api/generated/backreferences",
     "download_all_examples": False,
-    "capture_repr": (),  # pages show what a script prints
+    "capture_repr": (),  # pages show the text that a script prints
     "show_memory": False,
     "show_signature": False,
     "remove_config_comments": True,
     "write_computation_times": False,
 }
 
-# Every reference must resolve. Those to other projects do by lists of names kept here, in
-# plain text: what is referred to for the first time gets a line there.
+# Every reference must resolve. Names of other projects are listed in docs/inventories, in
+# plain text: add a line there for a name that no page has referred to yet.
 nitpicky = True
 nitpick_ignore = [("ref", "accuracy_score")]  # in scikit-learn's ClassifierMixin.score
 intersphinx_mapping = {
@@ -110,32 +107,36 @@ toc_object_entries_show_parents = "hide"
 html_show_sourcelink = False
 html_static_path = ["_static", str(MATHJAX)]
 html_css_files = ["site.css"]
-write_logos(Path(__file__).parent / "_build" / "logos")
 html_sidebars = {
     page: ["site-nav.html"] for page in ("quickstart", "glossary", "whats_new")
 }
-html_favicon = "_build/logos/logo-light.svg"
-html_context = {"default_mode": "auto"}  # light or dark, as the system is
+html_favicon = "_static/logo-light.svg"
+html_context = {"default_mode": "auto"}  # light or dark, as the system asks
 html_theme_options = {
     "logo": {
         "text": "sklearn-talr",
         "alt_text": "sklearn-talr",
-        "image_light": "_build/logos/logo-light.svg",
-        "image_dark": "_build/logos/logo-dark.svg",
+        "image_light": "_static/logo-light.svg",
+        "image_dark": "_static/logo-dark.svg",
     },
-    # The list of versions, of which publish_site.py writes one for the whole site
-    "switcher": {
-        "json_url": "_static/switcher.json",
-        "version_match": "dev" if "dev" in release else ".".join(release.split(".")[:2]),
-    },
-    "show_version_warning_banner": True,
-    "navbar_start": ["navbar-logo", "version-switcher"],
     "navigation_with_keys": False,
     "show_prev_next": True,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": ["sphinx-version"],
 }
+
+
+class Picture(PlotDirective):
+    """The directive ``.. plot:: name.py``, with the docstring of name.py as `alt`."""
+
+    def run(self):
+        """Draw the picture. A directive without a name holds its code and its own `alt`."""
+        if self.arguments:
+            script = Path(__file__).parent / plot_basedir / self.arguments[0]
+            words = ast.get_docstring(ast.parse(script.read_text("utf-8")))
+            self.options["alt"] = " ".join(words.split())
+        return super().run()
 
 
 def leave_names_with_at(app, doctree):
@@ -154,7 +155,21 @@ def keep_thousands_together(app, doctree):
             text.parent.replace(text, nodes.Text(kept))
 
 
+def give_scopes(app, pagename, templatename, context, doctree):
+    """Mark header cells of tables with `scope`, for screen readers."""
+
+    def mark(match):
+        scope = "col" if match[0].startswith("<thead") else "row"
+        return re.sub(r"<th\b(?![^>]*\bscope=)", f'<th scope="{scope}"', match[0])
+
+    if "body" in context:
+        heads = r"<thead>.*?</thead>|<th\b[^>]*>"
+        context["body"] = re.sub(heads, mark, context["body"], flags=re.DOTALL)
+
+
 def setup(app):
-    """Called by Sphinx."""
+    """Register what this file defines; Sphinx calls it after the extensions."""
+    app.add_directive("plot", Picture, override=True)
     app.connect("doctree-read", leave_names_with_at)
     app.connect("doctree-read", keep_thousands_together)
+    app.connect("html-page-context", give_scopes)

@@ -473,7 +473,7 @@ def test_graphs_of_onnx(tmp_path):
         to_onnx(estimator, tmp_path / f"{number}.onnx")
         graph = (tmp_path / f"{number}.onnx").read_bytes()
         assert graph == (tmp_path / "plain.onnx").read_bytes()
-    with pytest.raises(TypeError, match="Of a Pipeline export its last step"):
+    with pytest.raises(TypeError, match="Export the last step of a Pipeline"):
         to_onnx(make_pipeline(StandardScaler(), hasher).fit(X), tmp_path / "no.onnx")
 
 

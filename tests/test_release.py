@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[1]
 
 def test_citation_and_recipe_agree_with_setup_cfg():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
-    recipe = yaml.safe_load((ROOT / "recipe" / "recipe.yaml").read_text())
+    recipe = yaml.safe_load((ROOT / "docs" / "release" / "recipe.yaml").read_text())
     config = ConfigParser()
     config.read(ROOT / "setup.cfg")
     pythons = re.findall(r"Python :: (3\.\d+)", config["metadata"]["classifiers"])

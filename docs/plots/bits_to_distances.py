@@ -1,9 +1,10 @@
-"""The Hamming distance counts the bits that differ; the code names a bucket."""
+"""The code of a query, and four codes below it at the Hamming distances 0, 1, 1 and 3. Bits
+that differ from the bits of the query are framed.
+"""
 
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.patches import Rectangle
-from picture_words import describe
 
 from sklearn_talr.codes import hamming_distances
 
@@ -35,8 +36,4 @@ ax.text(8.3, 0.47, "distance", va="center")
 ax.axhline(0, color="0.4", lw=1, ls="-")
 ax.set(xlim=(-1.6, 10.3), ylim=(-4.1, 1.1))
 ax.axis("off")
-describe(
-    f"The code of a query, and {len(items)} codes below it at the Hamming distances",
-    f"{', '.join(map(str, distances))}. Bits that differ from the query's are framed.",
-)
 plt.show()

@@ -1,9 +1,10 @@
-"""A table of buckets, and the ball of radius 1 around a query of three bits."""
+"""Eight buckets named 000 to 111 with up to four items each. An arrow leads from the query
+to bucket 010. Buckets 000, 011 and 110 are at distance 1.
+"""
 
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.patches import Rectangle
-from picture_words import describe
 
 from sklearn_talr.codes import hamming_distances
 
@@ -31,10 +32,4 @@ ax.text(-0.15, -0.15, "bucket", ha="right", va="top")
 ax.text(-0.15, -0.65, "distance", ha="right", va="top")
 ax.set(xlim=(-1.5, 8.1), ylim=(-1.1, 3.4))
 ax.axis("off")
-near = ["".join(map(str, code)) for code in codes[distances == 1]]
-describe(
-    f"Eight buckets named 000 to 111 with up to {max(n_items)} items each. An arrow",
-    "leads from",
-    f"the query to bucket 010. Buckets {', '.join(near)} are at distance 1.",
-)
 plt.show()

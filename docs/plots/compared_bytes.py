@@ -1,4 +1,7 @@
-"""Quality against stored bytes, on the six sets of the comparison."""
+"""Quality against stored bytes, two panels for each of six sets: binary queries and
+weighted queries. With binary queries of 4 bytes, two stages with TALR-AP are best on five
+sets, and TALR-AP alone on scenes.
+"""
 
 import csv
 from collections import defaultdict
@@ -7,7 +10,6 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 from method_styles import SETS, style_of
-from picture_words import describe, measure
 
 RESULTS = Path("../../benchmarks/comparison/results")  # from this folder
 METHODS = [
@@ -19,7 +21,6 @@ METHODS = [
     "ITQ",
 ]
 figure, axes = plt.subplots(4, 3, figsize=(6.4, 8.8), sharex=True)
-best = {}
 for column, (data, title) in enumerate(list(SETS.items())[:6]):
     found = defaultdict(list)
     with (RESULTS / f"{data}-defaults.csv").open(newline="") as file:
@@ -40,8 +41,6 @@ for column, (data, title) in enumerate(list(SETS.items())[:6]):
                 points += [(n_bytes, np.mean(values))] if values else []
             if points:
                 ax.plot(*zip(*points), label=method, **style_of(method))
-                if 4 in dict(points) and kind == 0:
-                    best[title] = max(best.get(title, (0, "")), (dict(points)[4], method))
         ax.set(xscale="log")
         ax.set_xticks([2, 4, 8], ["2", "4", "8"])
         ax.minorticks_off()
@@ -54,6 +53,4 @@ lines = {}
 for ax in axes.flat:
     lines |= dict(zip(*ax.get_legend_handles_labels()[::-1]))
 figure.legend(lines.values(), lines, loc="outside lower center", ncols=2)
-first = [f"{title} {method}, {measure(value)}" for title, (value, method) in best.items()]
-describe("Best by binary queries at 4 bytes:", "; ".join(first) + ".")
 plt.show()

@@ -1,10 +1,13 @@
-"""Four ways to search handwritten digits, compared as runs."""
+"""Above, four hashers by precision at 10, from 0.9 for AdditiveHasher and ITQ with 32 bits
+to 0.4 for LSH with 8 bits. Brackets join hashers that are not significantly different.
+Below, a bar for each of 60 queries: the difference between ITQ with 32 bits and ITQ with 8
+bits.
+"""
 
 import warnings
 
 import digits
 import matplotlib.pyplot as plt
-from picture_words import describe, measure
 
 from sklearn_talr.hashing import AdditiveHasher, ITQHasher, LSHHasher
 from sklearn_talr.metrics import RunDifferencesDisplay, TiersDisplay
@@ -39,14 +42,7 @@ with warnings.catch_warnings():  # of ties, which the picture shows
 figure, (top, bottom) = plt.subplots(
     2, 1, figsize=(6.4, 6.2), layout="constrained", height_ratios=[1, 1.3]
 )
-tiers = TiersDisplay.from_comparison(comparison, measure="P@10", ax=top)
+TiersDisplay.from_comparison(comparison, measure="P@10", ax=top)
 RunDifferencesDisplay.from_comparison(
     comparison, pair=("ITQ, 32 bits", "ITQ, 8 bits"), measure="P@10", ax=bottom
-)
-means = [f"{name} {measure(mean)}" for name, mean in zip(tiers.names, tiers.mean)]
-describe(
-    f"Above, rows of four hashers by precision at 10: {'; '.join(means)}. Brackets",
-    f"join systems without a significant difference, in {len(tiers.tiers)} tiers.",
-    "Below, bars of 60 queries, the difference of two hashers in each:",
-    f"{' '.join(bottom.get_title('left').split())}.",
 )

@@ -1,8 +1,9 @@
-"""Two linear functions split the plane of two features; each gives one bit."""
+"""Points in the plane of two features. Two lines split it into four parts, which are
+labeled 00, 01, 10 and 11, the codes of the points within.
+"""
 
 import matplotlib.pyplot as plt
 import numpy as np
-from picture_words import describe
 
 rng = np.random.default_rng(4)
 points = rng.normal(size=(60, 2))
@@ -24,8 +25,4 @@ for bit, (a, b) in enumerate(normals):
     box = {"facecolor": "white", "edgecolor": "none", "pad": 1, "alpha": 0.9}
     ax.text(*(tip * 1.25), f"bit {bit}", ha="center", va="center", weight="bold", bbox=box)
 ax.set(xlim=(-3, 3), ylim=(-2.6, 2.6), xlabel="first feature", ylabel="second feature")
-describe(
-    "Points in the plane of two features. Two lines split it into four parts, which are",
-    "labeled 00, 01, 10 and 11: the codes of the points within.",
-)
 plt.show()

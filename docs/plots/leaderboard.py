@@ -1,11 +1,12 @@
-"""Ranks that the models of a leaderboard may have, on mteb's results if they are there."""
+"""A row for each model of a leaderboard. Its bar spans the ranks that the model may have.
+Bars of neighboring models overlap, so that several models may be the best one.
+"""
 
 import os
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from picture_words import describe
 
 from sklearn_talr.metrics import RanksDisplay
 from sklearn_talr.runs import compare_scores, read_mteb_results
@@ -23,9 +24,3 @@ else:
 comparison = compare_scores(scores)
 display = RanksDisplay.from_comparison(comparison)
 display.ax_.set_title(f"{len(scores)} tasks, {source}", loc="left", fontsize="medium")
-first = f"1 to {display.rank_high[0]}"
-describe(
-    f"Rows of {len(display.names)} models, {source}. Bars are ranks that they may have;",
-    f"that of the first reaches from {first}. {comparison.significant.mean():.0%} of all",
-    "pairs differ significantly.",
-)

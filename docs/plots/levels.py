@@ -1,7 +1,8 @@
-"""The affinity of a query to five items, by how many labels they share."""
+"""Five photographs and their labels. They share 3, 2, 1, 1 and 0 labels with the query.
+These numbers are their levels.
+"""
 
 import matplotlib.pyplot as plt
-from picture_words import describe
 from sklearn.preprocessing import MultiLabelBinarizer
 
 from sklearn_talr.affinity import SharedLabelAffinity
@@ -27,9 +28,4 @@ ax.set_yticks(range(5), [", ".join(sorted(photo)) for photo in photos])
 ax.set_xticks([])
 ax.set_title("affinity to a query with beach, dog, sea")
 ax.grid(False)
-describe(
-    f"Five photographs by their labels. They share {', '.join(map(str, affinity[0]))}",
-    "labels",
-    "with the query, which are their levels.",
-)
 plt.show()

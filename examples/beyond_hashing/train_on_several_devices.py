@@ -12,7 +12,7 @@ that two processes with 128 images each train as one would with 256. Start it by
 The script trains the same network twice: with gradients that it averages itself, and in
 DistributedDataParallel, which does the same. The images are handwritten digits that come
 with scikit-learn; ``--fashion-mnist`` fetches Fashion-MNIST from OpenML.
-:doc:`/user_guide/scale` is the chapter on training of this size.
+:doc:`/user_guide/large_data` is the chapter on training of this size.
 """
 
 # sphinx_gallery_thumbnail_path = "thumbnails/train_on_several_devices.svg"

@@ -74,8 +74,9 @@ print(f"{len(X_query)} queries, {len(X_train)} training rows, {len(X_database)} 
 # ------------
 # LSH takes random directions, ITQ learns without labels, and TALR learns to rank images of
 # the same kind first: by linear functions of the pixels, or by codes of the probabilities
-# that a teacher gives (:doc:`/user_guide/teacher`). Average precision is that of the
-# queries, averaged over all orders of tied images, with the worst and the best beside it.
+# that a teacher gives (:doc:`/user_guide/train_with_labels`). Average precision is that of
+# the queries, averaged over all orders of tied images, with the worst and the best beside
+# it.
 
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler

@@ -7,7 +7,7 @@ grades pairs of samples by their Euclidean distance: the nearest 5 %, 1 %, 0.2 %
 of all pairs get affinity 1, 2, 5 and 10, and codes are judged by NDCG, which cares most
 about finding the nearest first. The paper uses GIST descriptors of LabelMe; here the same
 protocol runs on scikit-learn's digits, which need no download.
-:doc:`/user_guide/affinity` explains affinities.
+:doc:`/user_guide/similarity` explains affinities.
 """
 
 # %%

@@ -7,7 +7,7 @@ not notice. Jiang, Li and Li ("On the Evaluation Metric for Hashing") show it by
 which bits without any information are appended: MAP stays the same, precision and recall
 within a radius often do too, and only their radius-aware MAP (RAMAP) tells that the longer
 codes are worse. This example prints Tables 2 and 3 of the paper for scikit-learn's digits.
-:doc:`/user_guide/radius` derives RAMAP.
+:doc:`/user_guide/hash_lookup` derives RAMAP.
 """
 
 # %%

@@ -5,7 +5,7 @@ Near-duplicates: the radius for a wanted precision
 Whoever removes duplicates needs a radius within which nearly all of the pairs found are
 duplicates. This example plants near-duplicates among handwritten digits, shows that the
 mean over rows cannot choose this radius, and chooses it by a few hundred labeled pairs.
-:doc:`/user_guide/radius` explains the measures.
+:doc:`/user_guide/hash_lookup` explains the measures.
 """
 
 # %%

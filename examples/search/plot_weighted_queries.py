@@ -55,9 +55,9 @@ figure.savefig("weighted_queries.png", dpi=120)
 # -----------------------------------
 # Three ways to few bits, each searched by Hamming distance and by weighted queries:
 # a linear function trained on the ranking, the same of the probabilities of a teacher
-# (:doc:`/user_guide/teacher`), and bits that add up to these probabilities. A third of the
-# digits ask, and a third is the database. A hundred of the others are trained on: with
-# more, the teacher leaves little doubt.
+# (:doc:`/user_guide/train_with_labels`), and bits that add up to these probabilities. A
+# third of the digits ask, and a third is the database. A hundred of the others are trained
+# on: with more, the teacher leaves little doubt.
 
 from sklearn.datasets import load_digits
 from sklearn.frozen import FrozenEstimator

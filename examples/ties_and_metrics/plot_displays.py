@@ -7,7 +7,7 @@ the order of tied items could make of it? How does precision fall along the rank
 codes are looked up in a hash table instead of ranked, how far must one look? One display
 answers each. Here they compare random hyperplanes (LSH), iterative quantization (ITQ) and
 learned codes (TALR) on scikit-learn's digits. :doc:`/user_guide/ties` and
-:doc:`/user_guide/radius` explain what is drawn.
+:doc:`/user_guide/hash_lookup` explain what is drawn.
 """
 
 # %%

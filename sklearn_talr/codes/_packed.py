@@ -526,8 +526,8 @@ def _as_integers(numbers):
     values = np.asarray(numbers, dtype=object if is_list else None)
     if any(issubclass(kind, str | bytes) for kind in _kinds(values)):
         raise ValueError(
-            "numbers are texts. Pass PackedCodes.from_strings(texts, base=16), or base=2 if "
-            "their digits are bits."
+            "numbers are texts. Pass PackedCodes.from_strings(texts, base=16), or base=2 "
+            "if their digits are bits."
         )
     return values
 
@@ -658,6 +658,16 @@ def refuse_terms(codes, input_name):
             "and perhaps order the results by weighted_scores(query_weights, codes)."
         )
     return codes
+
+
+def with_factors_and_addends(packed):
+    """The same codes, each with a factor and an addend: 1 and 0 for codes without them.
+
+    A code with a factor of 0 that its hasher gave it has no direction. Its addend is minus
+    infinity, so that it comes last.
+    """
+    terms = CodeTerms(packed.terms.pairs(len(packed)))
+    return wrap_bytes(packed.data, packed.n_bits, packed.bitorder, terms=terms)
 
 
 def code_words(query_codes, database_codes):

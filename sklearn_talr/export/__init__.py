@@ -1,9 +1,9 @@
 """Codes for other search engines, and hash functions for other runtimes.
 
 Engines differ in the order of the bits that they expect. Hamming distances survive any
-order that database and queries share, and nothing warns of one that they do not share. So
-convert the queries by the expression that belongs to the engine, with
-:func:`~sklearn_talr.codes.pack_codes`:
+order that database and queries share, and no engine warns if they do not share it. So
+convert the queries with the expression of the engine, which starts from
+:func:`~sklearn_talr.codes.pack_codes` or :func:`to_bit_strings`:
 
 ==========  =====================  ======================================================
 engine      database               queries
@@ -16,30 +16,29 @@ pgvector    :func:`to_pgvector`    ``to_bit_strings(queries)``
 DuckDB      :func:`to_duckdb`      ``to_bit_strings(queries)``
 ==========  =====================  ======================================================
 
-Codes with factors or addends, numbers that multiply or are added to the scores of a code,
-are refused, unless an export to SQL is told ``weighted=True``. `encode` of AdditiveHasher
-returns such codes. The error says how to export the bits alone.
+Factors and addends are numbers that multiply the scores of a code or are added to them.
+`encode` of AdditiveHasher returns such codes. Exports refuse them, except exports to SQL
+with ``weighted=True``. The error shows how to export the bits alone.
 
-Weighted queries: in SQL by :func:`to_sql_weights`. An index that ``to_faiss(codes,
-weighted=True)`` has made is searched by ``hasher.query_weights(X)``. For runtimes without
-this library, ``to_onnx(hasher, path, output="query_weights")`` writes a graph that
-computes them.
+For weighted queries, :func:`to_sql_weights` writes the parameters of SQL, and an index that
+``to_faiss(codes, weighted=True)`` has built searches ``hasher.query_weights(X)``. For
+runtimes without this library, ``to_onnx(hasher, path, output="query_weights")`` writes a
+graph that computes the weights.
 
-Systems that pack as `numpy.packbits` does, such as the "ubinary" of sentence-transformers,
-have the bytes ``pack_codes(codes, bitorder="big").data``, on both sides.
+Systems that pack bits as `numpy.packbits` does, such as the "ubinary" embeddings of
+sentence-transformers, take the bytes ``pack_codes(codes, bitorder="big").data`` for items
+and queries.
 """
 
-from ._databases import (
-    PgvectorExport,
-    to_bit_strings,
-    to_duckdb,
-    to_lancedb,
-    to_pgvector,
-    to_sql_weights,
-    to_sqlite_vec,
-)
-from ._indexes import to_faiss, to_usearch
+from ._bit_strings import to_bit_strings
+from ._duckdb import to_duckdb
+from ._faiss import to_faiss
+from ._lancedb import to_lancedb
 from ._onnx import to_onnx
+from ._pgvector import PgvectorExport, to_pgvector
+from ._sql import to_sql_weights
+from ._sqlite_vec import to_sqlite_vec
+from ._usearch import to_usearch
 
 __all__ = [
     "PgvectorExport",

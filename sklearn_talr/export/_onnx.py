@@ -1,6 +1,7 @@
 """Fitted hash functions as ONNX graphs."""
 
 import os
+from dataclasses import dataclass
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -13,7 +14,11 @@ from .._core.validation import NUMPY
 from ..hashing._base import BaseHasher, Layers
 
 _TINY = np.finfo(np.float32).tiny
-# Nodes from the last sums to an output, as text of ONNX; type 1 is float32, 2 uint8
+# Old versions, which all runtimes of the last years read
+_OPSET = 13
+_IR_VERSION = 8
+# Nodes from the sums of the last layer to an output, as text of ONNX, whose type 1 is
+# float32 and type 2 is uint8
 _KEEP = "query_weights = Identity ({sums})"
 _PACK = """
     signs = Greater ({sums}, zero)
@@ -27,13 +32,23 @@ _SATURATE = """
     slope = Div (two, scale)
     scaled = Mul ({sums}, slope)
     query_weights = Tanh (scaled)"""
-_UNKNOWN = {  # what is no layers, by the attribute that `fit` sets
-    "teacher_": "was fitted with teachers, which to_onnx does not know. Fit with "
-    "teacher=None, or encode by its `encode` and `encode_query`.",
-    "module_state_": "was fitted with a torch module. Export that by torch.onnx.",
+# Attributes that `fit` sets if the hash function has other parts than linear layers
+_UNKNOWN = {
+    "teacher_": "was fitted with teachers, which to_onnx cannot write. Fit with "
+    "teacher=None, or encode with its methods `encode` and `encode_query`.",
+    "module_state_": "was fitted with a torch module. Export that with torch.onnx.",
     "estimators_": "has trees, and to_onnx writes linear layers only.",
 }
-_OPSET, _IR_VERSION = 13, 8  # old versions, which all runtimes of the last years read
+
+
+@dataclass(frozen=True)
+class _Output:
+    """Output of a graph: its type, and the nodes and constants that make it of sums."""
+
+    kind: str  # type of ONNX, such as "uint8"
+    n_columns: int
+    nodes: str  # text with a {sums}, the name of the sums of the last layer
+    constants: dict  # arrays or numbers, by the names that the nodes use
 
 
 @validated(
@@ -48,33 +63,33 @@ def to_onnx(
     """Write a fitted hash function as an ONNX graph from features to packed codes.
 
     The graph has one input, ``features`` of shape (n_samples, n_features) and float32, and
-    one output. This is ``codes`` of shape (n_samples, ceil(n_bits / 8)) and uint8, the
-    bytes of :func:`sklearn_talr.codes.pack_codes` in its default bit order, "little"; or
-    ``query_weights``, by which a weighted query is searched. A hasher of two views has two
-    graphs: ``codes`` for items, and for queries ``query_codes`` or ``query_weights``. The
-    graphs need neither this library nor torch to run.
+    one output. The output ``codes`` has shape (n_samples, ceil(n_bits / 8)) and type uint8,
+    and holds the bytes of :func:`sklearn_talr.codes.pack_codes` in its default bit order,
+    "little". The output ``query_weights`` holds the weights of weighted queries. A hasher
+    of two views has two graphs: ``codes`` for items, and ``query_codes`` or
+    ``query_weights`` for queries. The graphs need neither this library nor torch to run.
 
-    Runtimes sum in different orders. An activation within rounding of 0 may therefore give
-    another bit than `transform` does.
+    Runtimes sum in different orders. If an activation is within rounding of 0, the graph
+    may therefore return another bit than `transform`.
 
     Parameters
     ----------
     hasher : fitted hasher
-        A hasher of linear layers with rectifiers between them, which all hashers of this
-        library have, except those that were fitted with a torch module of the user and
-        those of trees.
+        A hasher of linear layers with rectifiers between them. All hashers of this library
+        are, except hashers with trees and hashers that were fitted with a torch module of
+        the user.
 
     path : str or path-like
         File to write, by convention ``*.onnx``; ``~`` at its start is the home folder.
 
     output : {"codes", "query_codes", "query_weights"}, default="codes"
-        What the graph computes, and the name of its output.
+        Output of the graph, and its name.
 
         * ``"codes"``: packed codes of items.
-        * ``"query_codes"``: packed codes of queries. Those of a hasher of one view are the
-          same as of items.
-        * ``"query_weights"``: what `query_weights` of the hasher returns, of shape
-          (n_samples, n_weights) and float32.
+        * ``"query_codes"``: packed codes of queries. A hasher of one view has the same
+          codes for queries and items.
+        * ``"query_weights"``: the weights that `query_weights` of the hasher returns, of
+          shape (n_samples, n_weights) and float32.
 
     Raises
     ------
@@ -82,9 +97,9 @@ def to_onnx(
         If `hasher` is not a hasher, or is a Pipeline.
 
     ValueError
-        If it is not fitted, was fitted with a torch module of the user or with teachers, or
-        has trees; or if codes are asked for that no layers compute, those of
-        :class:`~sklearn_talr.hashing.AdditiveHasher`.
+        If `hasher` is not fitted, was fitted with a torch module of the user or with
+        teachers, or has trees; or if `output` is codes that no linear layers compute, such
+        as the codes of :class:`~sklearn_talr.hashing.AdditiveHasher`.
 
     ImportError
         If the package onnx is not installed.
@@ -98,85 +113,108 @@ def to_onnx(
     >>> hasher = ITQHasher(n_bits=16, random_state=0).fit(X)
     >>> to_onnx(hasher, "digits.onnx")  # doctest: +SKIP
 
-    Elsewhere:
+    Another process needs only a runtime:
 
     >>> import onnxruntime  # doctest: +SKIP
     >>> session = onnxruntime.InferenceSession("digits.onnx")  # doctest: +SKIP
     >>> (codes,) = session.run(None, {"features": X.astype("float32")})  # doctest: +SKIP
     """
     path = local_path(path)
-    parts = FittedHasher.of(hasher)
-    name = type(hasher).__name__
-    if parts.before or not isinstance(parts.hasher, BaseHasher):
-        raise TypeError(
-            "hasher must be a hasher of sklearn_talr.hashing or sklearn_talr.baselines, "
-            f"got {name}. Of a Pipeline export its last step, and apply the other steps to "
-            "the features."
-        )
-    hasher, name = parts.hasher, parts.name
-    for attribute, problem in _UNKNOWN.items():
-        if getattr(hasher, attribute, None) is not None:
-            raise ValueError(f"hasher, a {name}, {problem}")
-    check_is_fitted(hasher, ("coefs_", "intercepts_"))
-    view = "item_hasher_" if output == "codes" else "query_hasher_"  # of two views
-    hasher = getattr(hasher, view, hasher)
-    kind, weighs = type(hasher), output == "query_weights"
-    name = kind.__name__
-    # The layers, unless there is more to the output
-    steps = ["query_weights"] if weighs else ["transform", "encode", "quantize"]
-    steps.append("prepare")
-    own = [step for step in steps if getattr(kind, step) is not getattr(BaseHasher, step)]
-    if "quantize" in own:
-        raise ValueError(
-            f"a graph of codes is impossible for {name}, which finds them in a way of its "
-            "own, such as coordinate descent. Encode the database by its `encode`, and "
-            'export what queries need by output="query_weights".'
-        )
-    layers = (hasher.query_function if weighs else hasher.hash_function)(NUMPY)
-    if own or not isinstance(layers, Layers):
-        raise ValueError(
-            f"hasher, a {name}, has a function of its own, which to_onnx does not "
-            "know: it writes linear layers with rectifiers between them."
-        )
+    hasher = _read_hasher(hasher, output)
+    layers = _read_layers(hasher, output)
+    n_outputs = layers.coefs[-1].shape[1]
+    if output != "query_weights":
+        end = _packed_codes(n_outputs)
+    elif hasher._saturates_queries:
+        end = _Output("float", n_outputs, _SATURATE, {"two": 2, "tiny": _TINY})
+    else:
+        end = _Output("float", n_outputs, _KEEP, {})
     onnx = optional("onnx", "to_onnx needs the package onnx: pip install onnx")
-    model = _model(onnx, layers, hasher._saturates_queries, output)
+    model = _write_model(onnx, layers, end, output)
     onnx.checker.check_model(model, full_check=True)
     onnx.save_model(model, os.fspath(path))
 
 
-def _model(onnx, layers, saturates, output):
-    """The model: layers with rectifiers between them, then the nodes of `output`."""
-    coefs, intercepts = layers.coefs, list(layers.intercepts)
-    n_features, n_outputs = coefs[0].shape[0], coefs[-1].shape[1]
+def _read_hasher(hasher, output):
+    """The fitted hasher that computes an output: one of the two if there are two views."""
+    parts = FittedHasher.of(hasher)
+    if parts.before or not isinstance(parts.hasher, BaseHasher):
+        raise TypeError(
+            "hasher must be a hasher of sklearn_talr.hashing or sklearn_talr.baselines, "
+            f"got {type(hasher).__name__}. Export the last step of a Pipeline, and apply "
+            "the other steps to the features."
+        )
+    for attribute, problem in _UNKNOWN.items():
+        if getattr(parts.hasher, attribute, None) is not None:
+            raise ValueError(f"hasher, a {parts.name}, {problem}")
+    check_is_fitted(parts.hasher, ("coefs_", "intercepts_"))
+    view = "item_hasher_" if output == "codes" else "query_hasher_"
+    return getattr(parts.hasher, view, parts.hasher)
+
+
+def _read_layers(hasher, output):
+    """The linear layers of a hasher, unless its output takes more than these."""
+    kind = type(hasher)
+    if output == "query_weights":
+        steps = ["query_weights", "prepare"]
+        function = hasher.query_function(NUMPY)
+    else:
+        steps = ["transform", "encode", "quantize", "prepare"]
+        function = hasher.hash_function(NUMPY)
+    overridden = [
+        step for step in steps if getattr(kind, step) is not getattr(BaseHasher, step)
+    ]
+    if "quantize" in overridden:
+        raise ValueError(
+            f"a graph of codes is impossible for {kind.__name__}, which has an "
+            "algorithm of its own for codes, such as coordinate descent. Encode the "
+            "database with its `encode`, and export the weights of queries "
+            'with output="query_weights".'
+        )
+    if overridden or not isinstance(function, Layers):
+        raise ValueError(
+            f"hasher, a {kind.__name__}, has a function of its own, which to_onnx cannot "
+            "write: it writes linear layers with rectifiers between them."
+        )
+    return function
+
+
+def _packed_codes(n_bits):
+    """The output of packed codes: signs of the sums, times the value of each bit."""
+    n_bytes = -(-n_bits // 8)
+    bits = np.arange(n_bits)
+    bit_values = np.zeros((n_bits, n_bytes))
+    bit_values[bits, bits // 8] = 2.0 ** (bits % 8)
+    return _Output("uint8", n_bytes, _PACK, {"zero": 0, "bit_values": bit_values})
+
+
+def _write_model(onnx, layers, end, output):
+    """The model: layers with rectifiers between them, then the nodes of the output."""
+    n_features = layers.coefs[0].shape[0]
+    last = len(layers.coefs) - 1
+    intercepts = list(layers.intercepts)
     mean = np.zeros(n_features, np.float32)
     if layers.mean is not None:
         mean = layers.mean.astype(np.float32)
-        intercepts[0] = intercepts[0] + (mean - layers.mean) @ coefs[0]
-    kind, columns = "float", n_outputs
-    steps, constants = _KEEP, {}
-    if output != "query_weights":
-        kind, columns = "uint8", -(-n_outputs // 8)
-        steps, bits = _PACK, np.arange(n_outputs)
-        bit_values = np.zeros((n_outputs, columns))  # of each bit in each byte
-        bit_values[bits, bits // 8] = 2.0 ** (bits % 8)
-        constants = {"zero": 0, "bit_values": bit_values}
-    elif saturates:
-        steps, constants = _SATURATE, {"two": 2, "tiny": _TINY}
-    nodes, last = "hidden_0 = Sub (features, mean_of_features)", len(coefs) - 1
-    for layer, (coef, intercept) in enumerate(zip(coefs, intercepts)):
-        constants |= {f"coef_{layer}": coef, f"intercept_{layer}": intercept}
+        # The first intercept takes the part of the mean that float32 rounds off.
+        intercepts[0] = intercepts[0] + (mean - layers.mean) @ layers.coefs[0]
+    constants = dict(end.constants)
+    nodes = "hidden_0 = Sub (features, mean_of_features)"
+    for layer, (coef, intercept) in enumerate(zip(layers.coefs, intercepts)):
+        constants[f"coef_{layer}"] = coef
+        constants[f"intercept_{layer}"] = intercept
         nodes += f" sums_{layer} = Gemm (hidden_{layer}, coef_{layer}, intercept_{layer})"
         if layer < last:
             nodes += f" hidden_{layer + 1} = Relu (sums_{layer})"
-    nodes += " " + steps.format(sums=f"sums_{last}", output=output)
+    nodes += " " + end.nodes.format(sums=f"sums_{last}", output=output)
+    constants["mean_of_features"] = mean
     model = onnx.parser.parse_model(
         f'<ir_version: {_IR_VERSION}, opset_import: ["": {_OPSET}],'
         ' producer_name: "sklearn-talr">'
         f"hash_function (float[n_samples, {n_features}] features)"
-        f" => ({kind}[n_samples, {columns}] {output})"
+        f" => ({end.kind}[n_samples, {end.n_columns}] {output})"
         f"{{ {nodes} }}"
     )
-    constants["mean_of_features"] = mean
     for name, value in constants.items():
         value = np.asarray(value, dtype=np.float32)
         model.graph.initializer.append(onnx.numpy_helper.from_array(value, name))

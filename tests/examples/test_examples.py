@@ -15,9 +15,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import torch
-from drawn_pictures import DOCS
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
+DOCS = EXAMPLES.parent / "docs"
 STYLE = mpl.rc_params_from_file(DOCS / "talr.mplstyle", use_default_template=False)
 METHODS = ("signs", "ITQ", "TALR", "additive")
 
@@ -73,6 +73,7 @@ def finished(tmp_path_factory):
         ),
         ("search/plot_weighted_queries.py", ["weighted_queries.png"]),
         ("search/plot_near_duplicates.py", ["near_duplicates.png", "pairs_found.png"]),
+        ("search/plot_fingerprints.py", ["fingerprints.png"]),
         ("beyond_hashing/plot_grouped_search.py", ["grouped_search.png"]),
         ("ties_and_metrics/plot_quality_per_byte.py", ["quality_per_byte.png"]),
     ],

@@ -55,9 +55,9 @@ def test_the_lines_for_pgvector_find_what_we_find(ready, postgres_uri):
 @pytest.mark.parametrize(
     ("package", "titles", "n_candidates"),
     [
-        ("duckdb", ["Weighted queries in SQL"], 200),
+        ("duckdb", ["Asymmetric distance in SQL"], 200),
         # whose 200 are those of the highest inner products, not of the nearest bits
-        ("qdrant_client", ["Qdrant", "Weighted queries in Qdrant"], None),
+        ("qdrant_client", ["Qdrant", "Asymmetric distance in Qdrant"], None),
     ],
 )
 def test_the_lines_of_weighted_queries_find_what_we_find(
@@ -89,11 +89,11 @@ def check_found(title, blocks, ready):
     names = dict(ready)
     for block in blocks:
         exec(compile(block, title, "exec"), names)
-    codes, asked = ready["codes"], ready["asked"]
-    expected, _ = HammingNeighbors().fit(codes).kneighbors(asked, 10)
+    codes, query_codes = ready["codes"], ready["query_codes"]
+    expected, _ = HammingNeighbors().fit(codes).kneighbors(query_codes, 10)
     found = np.array(names["found"], dtype=int)
     assert_array_equal(names["distances"], expected)
-    bits = np.unpackbits(codes.data, axis=1), np.unpackbits(asked.data, axis=1)
+    bits = np.unpackbits(codes.data, axis=1), np.unpackbits(query_codes.data, axis=1)
     for query, row, distances in zip(bits[1], found, expected):
         assert len(set(row)) == 10
         assert_array_equal((bits[0][row] != query).sum(axis=1), distances)

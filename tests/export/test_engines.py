@@ -168,7 +168,7 @@ def test_the_sql_that_leaves_out_seen_items_finds_what_a_search_finds():
     connection.execute("CREATE TABLE seen (person INT, item INT)")
     rows = [(q, int(item)) for q, of_query in enumerate(seen) for item in of_query]
     connection.executemany("INSERT INTO seen VALUES (?, ?)", rows)
-    page = Path(__file__).parents[2] / "docs/user_guide/left_out.rst"
+    page = Path(__file__).parents[2] / "docs/user_guide/ignore_pairs.rst"
     query = page.read_text().split(".. code-block:: sql")[1].split("An approx")[0]
     for q, code in enumerate(export.to_bit_strings(queries)):
         found = connection.execute(query, [code, q, N_NEIGHBORS]).fetchall()
@@ -352,7 +352,7 @@ def test_usearch_has_key_0_beyond_what_it_finds():
 def test_bad_ids_are_refused():
     for ids, message in [
         ([0, 1], "ids must be one for each of 3 items, got 2"),
-        ([0, 1, 1], "ids must differ"),
+        ([0, 1, 1], "ids must be distinct"),
         (np.array([0, 1, 2**63], np.uint64), "all integers of int64"),
     ]:
         with pytest.raises(ValueError, match=message):
@@ -379,7 +379,7 @@ def test_usearch_has_no_negative_keys_and_no_strings():
 def test_words_that_codes_do_not_have_are_refused():
     pytest.importorskip("faiss")
     for n_bits, weighted in [(8, False), (9, True)]:
-        with pytest.raises(ValueError, match='method="codebooks" takes weighted=True'):
+        with pytest.raises(ValueError, match='method="codebooks" needs weighted=True'):
             export.to_faiss(np.eye(n_bits), weighted=weighted, method="codebooks")
     with pytest.raises(ValueError, match="same hash function"):
         export.to_sql_weights(np.ones((1, 9)), 8, engine="duckdb")

@@ -157,12 +157,12 @@ def with_a_module():
         (
             lambda: AdditiveHasher(4, max_iter=1, random_state=0).fit(X),
             ValueError,
-            "for AdditiveHasher, which .* export what queries need by output=",
+            "for AdditiveHasher, which .* export the weights of queries with output=",
         ),
         (
             lambda: make_pipeline(StandardScaler(), ITQHasher(8)).fit(X),
             TypeError,
-            "got Pipeline.*export its last step",
+            "got Pipeline.*Export the last step",
         ),
         (lambda: MLPClassifier(), TypeError, "got MLPClassifier"),
         (lambda: StandardScaler().fit(X), TypeError, "got StandardScaler"),

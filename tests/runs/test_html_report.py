@@ -2,19 +2,17 @@
 
 import hashlib
 import json
-import runpy
 import warnings
 from base64 import b64encode
 from html.parser import HTMLParser
-from pathlib import Path
 
 import numpy as np
 import pytest
+from browser import FIND_LOADED, FIND_OVERFLOWING, start_browser, why_no_browser
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_talr.runs import RunEvaluation, compare_runs
 
-CHECK_SITE = runpy.run_path(str(Path(__file__).parents[2] / "docs" / "check_site.py"))
 MEASURES = ["AP", 'nDCG(dcg="exp-log2")@10']
 HOSTILE = [
     "</script><script>document.title = 'owned'</script>",
@@ -23,7 +21,7 @@ HOSTILE = [
     "\x1b[31m\u202egnp\udcff",
     "plain",
 ]
-SIZES = {"wide": CHECK_SITE["SCREEN"], "phone": CHECK_SITE["PHONE"]}
+SIZES = {"wide": (1280, 900), "phone": (390, 844)}  # CSS pixels
 
 
 def evaluations(n_runs, n_queries, names=None, width=0.05, measures=MEASURES, query="q{}"):
@@ -159,9 +157,9 @@ def test_degenerate_comparisons():
 
 @pytest.fixture(scope="module")
 def browser():
-    if reason := CHECK_SITE["why_not"]():
+    if reason := why_no_browser():
         pytest.skip(reason)
-    browser = CHECK_SITE["start_browser"]()
+    browser = start_browser()
     yield browser
     browser.quit()
 
@@ -224,15 +222,15 @@ def test_the_page_fits_and_can_be_read(browser, tmp_path, scheme, size):
     browser.get(write_page(tmp_path / "report.html", comparison))
     assert browser.title == "Comparison of 5 systems"
     assert browser.get_log("browser") == []
-    assert browser.execute_script(CHECK_SITE["OVERFLOWING"]) == []
+    assert browser.execute_script(FIND_OVERFLOWING) == []
     assert browser.execute_script(CONTRAST) >= 4.5
     heights = browser.execute_script(
         "return [...document.querySelectorAll('button, select')]"
         ".filter(each => each.offsetParent).map(each => each.offsetHeight)"
     )
     assert min(heights) >= 24
-    read = browser.execute_script(CHECK_SITE["READ"])
-    assert read["elsewhere"] == read["broken"] == []
+    loaded = browser.execute_script(FIND_LOADED)
+    assert loaded["addresses"] == loaded["broken"] == []
 
 
 def test_many_systems_have_ranks_and_are_found(browser, tmp_path):
@@ -246,7 +244,7 @@ def test_many_systems_have_ranks_and_are_found(browser, tmp_path):
     for size in SIZES.values():
         resize(browser, size)
         browser.get(write_page(tmp_path / "report.html", comparison))
-        assert browser.execute_script(CHECK_SITE["OVERFLOWING"]) == []
+        assert browser.execute_script(FIND_OVERFLOWING) == []
     assert browser.get_log("browser") == []
     shown = (
         "const input = document.querySelector('.find input'); input.value = arguments[0];"
