@@ -69,10 +69,10 @@ def index(neighbors: Any, codes: Any) -> list[Any]:
     [2, 2]
     """
     dask = import_dask()
-    everywhere = dask.delayed(clone(neighbors), traverse=False)
+    unfitted = dask.delayed(clone(neighbors), traverse=False)
     fit = dask.delayed(_fit_block)
     blocks = delayed_blocks(codes, "codes")
-    return list(dask.persist(*[fit(everywhere, block) for block in blocks]))
+    return list(dask.persist(*[fit(unfitted, block) for block in blocks]))
 
 
 @validated(n_neighbors=[Interval(Integral, 1, None, closed="left")])

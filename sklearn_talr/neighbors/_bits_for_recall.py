@@ -325,8 +325,8 @@ def _split(X, X_query, *, n_queries, n_train, n_items):
         X_query = check_array(X_query, dtype=X.dtype, input_name="X_query")
     if len(X_query) < 2 or X_query.shape[1] != X.shape[1]:
         raise ValueError(
-            f"X_query must have at least two queries, with {X.shape[1]} features as X has, "
-            f"got an array of shape {X_query.shape}."
+            f"at least two queries are needed, with {X.shape[1]} features as X has, got an "
+            f"array of shape {X_query.shape}. Pass more rows X, or another X_query."
         )
     n_train = len(X) // 2 if n_train is None else n_train
     return _Sample(X_query, X[:n_train], X[n_train:][:n_items])

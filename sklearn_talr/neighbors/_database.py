@@ -61,8 +61,8 @@ class Ranking(NamedTuple):
 class CodeDatabase(FittedAtOnce):
     """Base of the indexes of single items: they are added, searched, scored and saved.
 
-    A subclass defines two methods. ``_read_items(X, index)`` returns packed codes of items
-    and their Columns; the Columns are those of the index unless `index` is None.
+    A subclass defines two methods. ``_read_items(X, index)`` returns packed codes of items,
+    and their Columns, which are the Columns of `index` unless it is None.
     ``_read_query_values(X, index)`` returns packed bytes or weights of queries.
     """
 
@@ -143,8 +143,8 @@ class CodeDatabase(FittedAtOnce):
         Raises
         ------
         ValueError
-            If items, targets or ids do not continue those of the first items. The
-            estimator is then unchanged.
+            If items, targets or ids are not like the first ones, such as codes of another
+            length. The estimator is then unchanged.
         """
         fitted = self._fitted_or_none()
         if fitted is None:

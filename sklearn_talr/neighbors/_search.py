@@ -1,7 +1,7 @@
 """The search of an index: a scan of all codes, in blocks of queries and in threads.
 
 :func:`search_blocks` is the whole of an engine: it takes an index and a request and
-generates what blocks of queries have found. Another engine would stand beside it.
+generates Found, one for each block of queries. Another engine would stand beside it.
 """
 
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ class Found(NamedTuple):
 
     @classmethod
     def concatenate(cls, blocks):
-        """What all queries have found, from what blocks of queries have found."""
+        """The items that all queries have found, from the Found of blocks of queries."""
         blocks = list(blocks)
         if len(blocks) == 1:
             return blocks[0]
@@ -110,7 +110,7 @@ def search(index, request):
 
 
 def search_blocks(index, request):
-    """Generate what blocks of queries find, one block after another.
+    """Generate the items that blocks of queries find, one block after another.
 
     The items found depend neither on the blocks nor on the threads that share them.
 
