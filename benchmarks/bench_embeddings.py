@@ -132,7 +132,7 @@ class RaBitQ(Quantizer):
         self.index.add(X - self.mean)
         return self.index.sa_code_size()
 
-    def found(self, query, metric):
+    def rankings(self, query, metric):
         yield self.index.search(query, N_NEIGHBORS)[1]
 
 

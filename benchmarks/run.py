@@ -30,6 +30,8 @@ COMMANDS = {
     "many_rows": [["bench_many_rows.py"]],
     "raw": [["bench_raw.py"]],
     "copies": [["bench_copies.py"]],
+    "choice": [["bench_choice.py"]],
+    "judged": [["bench_judged.py"]],
     "unseen": [["bench_unseen.py"]],
     "tests": [["bench_tests.py"]],
     "comparison": [

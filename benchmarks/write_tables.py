@@ -33,12 +33,9 @@ def read(path):
 
 
 def mean(rows, figure, digits=3):
-    """The mean of a figure, without the zero before the point; nothing of no rows."""
+    """The mean of a figure; an empty cell if no row has it."""
     values = [float(row[figure]) for row in rows if row[figure]]
-    if not values:
-        return ""
-    text = f"{np.mean(values):.{digits}f}"
-    return text.replace("0.", ".", 1) if digits == 3 and text.startswith("0.") else text
+    return f"{np.mean(values):.{digits}f}" if values else ""
 
 
 def pivot(rows, figure, lines, columns, head, digits=3):
@@ -120,13 +117,14 @@ def embeddings_raw():
 
 
 @table
-def embeddings_fit_seconds():
-    return of_embeddings("fit_seconds", ["cosine"], 1, sets=["cifar10"])
-
-
-@table
-def embeddings_encode_seconds():
-    return of_embeddings("encode_seconds", ["cosine"], 1, sets=["cifar10"])
+def embeddings_seconds():
+    fit = of_embeddings("fit_seconds", ["cosine"], 1, sets=["cifar10"])
+    encode = of_embeddings("encode_seconds", ["cosine"], 1, sets=["cifar10"])
+    body = []
+    for (title, *fits), (_, *encodes) in zip(fit[1:], encode[1:]):
+        cells = [" / ".join(filter(None, pair)) for pair in zip(fits, encodes)]
+        body.append([title.split(", ")[-1], *cells])
+    return [["fit / encode, s", *fit[0][1:]], *body]
 
 
 @table
@@ -184,46 +182,113 @@ def embeddings_few_dims():
     return [[row[i] for i in kept] for row in found]
 
 
-def compared(n_bytes, end):
-    """The longest codes of at most so many bytes, by binary or by weighted queries."""
+# Beginnings of names in the results, and what the tables call them
+STAGES = {"kernel + ": "classifier, ", "logistic + ": "logistic regression, "}
+SECOND = {"additive words": "`AdditiveHasher`", "additive": "`AdditiveHasher`, single bits"}
+
+
+def title_of(method):
+    for start, title in STAGES.items():
+        if method.startswith(start):
+            second = method.removeprefix(start)
+            return title + SECOND.get(second, second)
+    return SECOND.get(method, method)
+
+
+def has_classifier(method):
+    return method.startswith(tuple(STAGES))
+
+
+def longest_codes(n_bytes):
+    """Rows of the comparison, of the longest codes that an item stores in so many bytes.
+
+    Additive codes store a scale factor beside the bits, so that their codes are shorter.
+    """
     rows = []
     for name in ("cifar10", "coco17", "tmc2007", "fashion_mnist", "digits", "scenes"):
+        measure = "ndcg" if name == "scenes" else "ap"
         for row in read(COMPARISON / f"{name}-defaults.csv"):
-            figure = row[("ndcg" if name == "scenes" else "ap") + end]
             if row["bytes"] and float(row["bytes"]) == n_bytes:
-                rows.append(row | {"figure": figure})
+                queries = {"binary": row[measure], "weighted": row[f"{measure}_float"]}
+                rows.append(row | queries)
     longest = {}
     for row in rows:
         key = row["data"], row["method"]
         longest[key] = max(longest.get(key, 0), int(row["n_bits"]))
-    rows = [r for r in rows if int(r["n_bits"]) == longest[r["data"], r["method"]]]
-    methods = dict.fromkeys(row["method"] for row in rows)
+    return [r for r in rows if int(r["n_bits"]) == longest[r["data"], r["method"]]]
+
+
+def compared(n_bytes, is_shown):
+    """Means with binary and with weighted queries, of the methods that are shown."""
+    rows = [row for row in longest_codes(n_bytes) if is_shown(row["method"])]
+    methods = sorted(dict.fromkeys(row["method"] for row in rows), key=has_classifier)
     columns = [
         (SETS[name] + ", NDCG" * (name == "scenes"), {"data": name})
-        for name in dict.fromkeys(r["data"] for r in rows)
+        for name in dict.fromkeys(row["data"] for row in rows)
     ]
-    lines = [(method, {"method": method}) for method in methods]
-    return pivot(rows, "figure", lines, columns, "method")
+    lines = [(title_of(method), {"method": method}) for method in methods]
+    cells = {}
+    for queries in ("binary", "weighted"):
+        head, *body = pivot(rows, queries, lines, columns, "method")
+        cells[queries] = {title: values for title, *values in body}
+    nothing = [""] * len(columns)
+    found = [head]
+    for title, weighted in cells["weighted"].items():
+        pairs = zip(cells["binary"].get(title, nothing), weighted)
+        found.append([title, *(f"{b or 'none'} / {w}" if w else "" for b, w in pairs)])
+    return found
+
+
+# Forms of additive codes that the library does not choose any more
+FORMER = "additive bits, addend", "additive words, addend"
 
 
 @table
-def comparison_binary_4_bytes():
-    return compared(4, "")
+def comparison_4_bytes():
+    return compared(4, lambda name: not has_classifier(name) and name not in FORMER)
 
 
 @table
-def comparison_weighted_4_bytes():
-    return compared(4, "_float")
+def comparison_two_stages_4_bytes():
+    return compared(4, has_classifier)
 
 
 @table
-def comparison_binary_8_bytes():
-    return compared(8, "")
+def comparison_8_bytes():
+    return compared(8, lambda name: name not in FORMER)
 
 
 @table
-def comparison_weighted_8_bytes():
-    return compared(8, "_float")
+def ties_width():
+    """Best minus worst AP over all orders of ties, by the number of bits."""
+    titles = {"TALR-AP": "linear `TALRHasher`", "ITQ": "`ITQHasher`"}
+    rows = [
+        row | {"width": float(row["ap_best"]) - float(row["ap_worst"])}
+        for row in read(COMPARISON / "cifar10-defaults.csv")
+        if row["method"] in titles
+    ]
+    lines = [(title, {"method": method}) for method, title in titles.items()]
+    columns = [(f"{n} bits", {"n_bits": str(n)}) for n in (12, 24, 32, 48, 64)]
+    return pivot(rows, "width", lines, columns, "best minus worst AP")
+
+
+# One method of each kind: all linear functions of TALRHasher encode in the same time
+COSTS = [
+    "LSH",
+    "ITQ",
+    "MIHash",
+    "TALR-AP",
+    "TALR-NDCG, hidden layer",
+    "BRE",
+    "StructHash",
+    "MACHash",
+    "FastHash",
+    "logistic + TALR-AP",
+    "kernel + TALR-AP",
+    "kernel + TALR-NDCG, hidden layer",
+    "kernel + additive",
+    "kernel + additive words",
+]
 
 
 @table
@@ -236,11 +301,10 @@ def comparison_costs():
         "weighted query, ms": ("float_ms", 2),
     }
     body = []
-    for method in dict.fromkeys(row["method"] for row in rows):
+    for method in COSTS:
         some = [row for row in rows if row["method"] == method]
-        body.append(
-            [method, *(mean(some, name, digits) for name, digits in figures.values())]
-        )
+        cells = [mean(some, name, digits) for name, digits in figures.values()]
+        body.append([title_of(method), *cells])
     return [["method", *figures], *body]
 
 
@@ -287,7 +351,7 @@ RAW_SETS = {
     "digits_units": "digits, unlike units",
     "cancer": "breast cancer, its units",
 }
-STATES = {"raw": "raw", "unit": "unit length", "prepared": "centered, unit length"}
+STATES = {"raw": "raw", "prepared": "centered, unit length"}
 
 
 def whole_splits(task, n_bytes):
@@ -345,9 +409,29 @@ def raw_neighbors():
     lines = [
         (f"{title}: {STATES[state]}", {"data": name, "state": state})
         for name, title in RAW_SETS.items()
-        for state in STATES
+        for state in ("raw", "prepared")
     ]
     return pivot(rows, "recall", lines, columns, "recall of ten")
+
+
+@table
+def choice_small():
+    rows = read(RESULTS / "choice.csv")
+    columns = [(m, {"method": m}) for m in dict.fromkeys(row["method"] for row in rows)]
+    lines = [(name, {"data": name}) for name in dict.fromkeys(r["data"] for r in rows)]
+    return pivot(rows, "ap", lines, columns, "AP, 16 bits")
+
+
+@table
+def judged_texts():
+    """Percent of the floats' nDCG@10 on each collection, by stored bytes."""
+    sets = {"scifact": "SciFact", "cran": "Cranfield", "cisi": "CISI"}
+    rows = sorted(read(RESULTS / "judged.csv"), key=lambda row: int(row["n_bytes"]))
+    methods = {row["method"]: row["n_bytes"] for row in rows}
+    lines = [(method, {"method": method}) for method in methods]
+    columns = [(title, {"data": name}) for name, title in sets.items()]
+    table = pivot(rows, "percent", lines, columns, "method", 1)
+    return [[title, methods.get(title, "bytes"), *cells] for title, *cells in table]
 
 
 @table
@@ -494,10 +578,14 @@ def any_scale():
 
 
 def of_tests(methods, cell, is_pair):
-    """Lines of data, systems and rows; a cell of each method."""
+    """Lines of data, systems and rows; a cell of each method.
+
+    The results also have 50 rows, and P@10 with several systems.
+    """
     found = {}
     for row in read(RESULTS / "tests.csv"):
-        if (row["systems"] == "2") == is_pair:
+        is_left_out = row["rows"] == "50" or ("P@10" in row["data"] and not is_pair)
+        if (row["systems"] == "2") == is_pair and not is_left_out:
             key = row["data"], int(row["systems"]), int(row["rows"])
             found.setdefault(key, {})[row["method"]] = cell(row)
     # What has all methods: tables in their order, then by numbers of systems and rows
@@ -547,7 +635,8 @@ def of_rows(figure):
     found, all_rows = {}, ("6", "9", "12", "25", "50", "200")
     methods = "max-t", "t, holm"
     for row in read(RESULTS / "tests.csv"):
-        if row["method"] in methods and row[figure]:
+        is_shown = row["method"] in methods and row["systems"] != "60"
+        if is_shown and row[figure]:
             cells = found.setdefault((row["data"], int(row["systems"])), {})
             cells[row["rows"], row["method"]] = share(row, figure)
     # Published tables first, in the order of the others
@@ -615,7 +704,10 @@ def seconds(script, tables, quantity, scale=1.0, digits=2, head=""):
 def speed_fits():
     fits = seconds("bench_steps", {"hashers": "fit, s"}, "fit, s", head="hasher")
     encoded = dict(seconds("bench_steps", {"hashers": ""}, "encode, s", digits=3)[1:])
-    rows = [[*row, encoded[row[0]]] for row in fits[1:]]
+    rows = [
+        [name.replace("teacher, TALR", "classifier, TALR"), seconds, encoded[name]]
+        for name, seconds in fits[1:]
+    ]
     return [[*fits[0], "encode 59 000 rows, s"], *rows]
 
 
@@ -692,6 +784,7 @@ def as_text(rows):
 
 
 def _quoted(cell):
+    cell = cell.replace("@", r"\@")  # or nDCG@10 becomes a link to a mail address
     return f'"{cell.replace(chr(34), chr(34) * 2)}"' if set(cell) & set(',"') else cell
 
 

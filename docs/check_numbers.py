@@ -5,7 +5,7 @@
 Tables are the files in ``docs/user_guide/tables``. Two things are compared:
 
 * A table of Markdown below a comment ``<!-- table: FILE -->`` has cells of that file only,
-  in rows of the same name and columns of the same head. Files may write .7 for 0.7.
+  in rows of the same name and columns of the same head.
 * Files that ``benchmarks/write_tables.py`` makes follow from the results.
 """
 
@@ -41,7 +41,7 @@ def wrong_cells(text):
         for first, *cells in rows:
             for column, cell in zip(head[1:], cells):
                 true = known.get((first, column))
-                if true != cell and f"0{true}" != cell:
+                if true != cell:
                     yield f"{name}: {first}, {column} is {true}, not {cell}"
 
 

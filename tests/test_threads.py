@@ -20,7 +20,7 @@ from sklearn_talr._core import threads
 from sklearn_talr._core.threads import one_thread
 from sklearn_talr._loops._compile import compiled
 from sklearn_talr.baselines import MACHasher
-from sklearn_talr.hashing import ITQHasher, _base
+from sklearn_talr.hashing import ITQHasher, _function
 from sklearn_talr.hashing.training import _start
 from sklearn_talr.hashing.training._host import HostEngine
 
@@ -258,7 +258,7 @@ class TestEncoding:
     ):
         X, y = few_digits
         hasher = clone(hasher).set_params(random_state=0).fit(X, y)
-        X, found, packbits = X[:200], [], np.packbits
+        X, found, packbits = X[:120], [], np.packbits
 
         def recorded(*args, **kwargs):
             found.append((threading.get_ident(), numbers()[0]))
@@ -285,13 +285,13 @@ class TestEncoding:
     def test_one_row_is_held_too_and_needs_no_thread(self, few_digits, monkeypatch):
         X = few_digits[0]
         hasher = ITQHasher(8, random_state=0).fit(X)
-        found, feed_forward = [], _base.feed_forward
+        found, feed_forward = [], _function.feed_forward
 
         def recorded(*args):
             found.append((threading.get_ident(), numbers()))
             return feed_forward(*args)
 
-        monkeypatch.setattr(_base, "feed_forward", recorded)
+        monkeypatch.setattr(_function, "feed_forward", recorded)
         with parallel_config("threading", n_jobs=2):
             hasher.query_weights(X[:1])
         assert found == [(threading.get_ident(), (1, 1))]

@@ -332,7 +332,7 @@ def cells(ask):
         _, ids = listed(ask([*near, three], zero, radius=3))
         found["radius 3"] = "includes 3" if 3 in ids else "is below 3"
     except (KeyError, NotImplementedError) as error:
-        found["radius 3"] = "-" if isinstance(error, KeyError) else "not tried"
+        found["radius 3"] = "none" if isinstance(error, KeyError) else "not tried"
 
     # 32 codes, 256 times each: the share of the ten nearest distances that a graph finds
     rng = np.random.default_rng(0)
@@ -346,7 +346,7 @@ def cells(ask):
             right += sum(float(d) <= nearest for d in distances)
         found["graph, 256 of each code"] = f"{right / 2:.0f} % found"
     except (KeyError, NotImplementedError) as error:
-        left = "-" if isinstance(error, KeyError) else "not tried"
+        left = "none" if isinstance(error, KeyError) else "not tried"
         found["graph, 256 of each code"] = left
     return found | {"lost on saving": "not tried"}
 

@@ -508,7 +508,7 @@ def _(mean):
     try:
         mean("AP", {"q": {"a": 1}}, {"q": {"a": np.float32(1)}})
     except TypeError:
-        return {"scores of np.float32 are refused": True}
+        return {"scores of type np.float32 raise an error": True}
 
 
 @hides(ir_measures)
@@ -526,7 +526,9 @@ def _(mean):
     burges = ranx.evaluate(
         *map(lambda kind, d: kind(d), (ranx.Qrels, ranx.Run), graded), "ndcg_burges"
     )
-    return {"ndcg_burges is the one with exponential gains": abs(burges - 0.7967) < 1e-4}
+    return {
+        "ndcg has linear gains, ndcg_burges exponential ones": abs(burges - 0.7967) < 1e-4
+    }
 
 
 @hides(torchmetrics)
@@ -536,13 +538,16 @@ def _(mean):
 
     below = torch.tensor([-1.0, -2.0]), torch.tensor([True, False]), torch.tensor([0, 0])
     hit, ap = RetrievalHitRate()(*below), mean("AP", {"q": {"a": 1}}, {"q": {"a": -1.0}})
-    return {"a relevant item of score -1 is a hit, and has AP 0": (hit, ap) == (1, 0)}
+    return {"a relevant item with score -1 is a hit but has AP 0": (hit, ap) == (1, 0)}
 
 
 @hides(torcheval)
 def _(mean):
     query = {"q": {"a": 0, "b": 0}}, {"q": {"a": 2.0, "b": 1.0}}
-    return {"a query has one target; RR of all tied is 1": mean("RR", *query) == 1}
+    return {
+        "a query has one relevant item; if all items are tied, RR is 1": mean("RR", *query)
+        == 1
+    }
 
 
 @hides(scikit_learn)
@@ -552,11 +557,11 @@ def _(mean):
     tied = {"q": {"a": 0, "b": 1, "c": 1}}, {"q": {"a": 2.0, "b": 1.0, "c": 1.0}}
     nothing = label_ranking_average_precision_score([[0, 0]], [[2.0, 1.0]])
     return {
-        "AP takes a tie as one step: it may lie outside all orders": abs(
+        "AP treats a tie as one step and can exceed the best order": abs(
             mean("AP", *tied) - 2 / 3
         )
         < 1e-9,
-        "label ranking AP of nothing relevant is 1": nothing == 1,
+        "label ranking AP without relevant labels is 1": nothing == 1,
     }
 
 
@@ -564,7 +569,7 @@ def _(mean):
 def _(mean):
     tied = {"q": {"a": 1, "b": 0}}, {"q": {"a": 1.0, "b": 1.0}}
     return {
-        "in one tie AP takes one order and nDCG the other": mean("AP", *tied) == 0.5
+        "AP and nDCG order the same tie differently": mean("AP", *tied) == 0.5
         and mean("nDCG", *tied) == 1
     }
 
@@ -572,20 +577,23 @@ def _(mean):
 @hides(implicit)
 def _(mean):
     few = {"q": {"a": 1, "b": 0, "c": 0}}, {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}
-    return {"precision of three divides by the liked items": mean("P@3", *few) == 1}
+    return {
+        "P@3 divides by the liked items if they are fewer than three": mean("P@3", *few)
+        == 1
+    }
 
 
 @hides(lenskit)
 def _(mean):
     second = {"q": {"b": 1}}, {"q": {"a": 2.0, "b": 1.0}}
-    return {"nDCG does not tell the first rank from the second": mean("nDCG", *second) == 1}
+    return {"nDCG has the same discount at ranks 1 and 2": mean("nDCG", *second) == 1}
 
 
 @hides(sentence_transformers)
 def _(mean):
     graded = {"q": {"a": 1, "b": 9}}, {"q": {"a": 2.0, "b": 1.0}}
     return {
-        "grades are not used: nDCG is of relevant or not": mean("nDCG@10", *graded) == 1
+        "nDCG ignores grades: a document is relevant or not": mean("nDCG@10", *graded) == 1
     }
 
 
@@ -593,7 +601,8 @@ def _(mean):
 def _(mean):
     near = {"q": {"a": 1, "b": 0}}, {"q": {"a": 1 + 1e-9, "b": 1.0}}
     return {
-        "near scores are ties of float32 in nDCG, not in RR": mean("RR@10", *near) == 1
+        "scores that are equal in float32 are tied in nDCG, not in RR": mean("RR@10", *near)
+        == 1
         and mean("nDCG@10", *near) < 1
     }
 
@@ -603,7 +612,8 @@ def _(mean):
     run = {"q": {"q": 2.0, "a": 1.0}}
     mean("AP@10", {"q": {"a": 1}}, run)
     return {
-        "a document with the id of the query leaves the caller's run": "q" not in run["q"]
+        "a document with the query's id is deleted from the caller's run": "q"
+        not in run["q"]
     }
 
 
@@ -611,7 +621,10 @@ def _(mean):
 def _(mean):
     tied = {"q": {"a": 0, "b": 1}}, {"q": {"a": 1.0, "b": 1.0}}
     return {
-        "in a tie AUC is lost, RR is won by the last": mean("AUC", *tied) == 0
+        "a tied pair counts 0 in AUC, and RR ranks the last tied item first": mean(
+            "AUC", *tied
+        )
+        == 0
         and mean("RR", *tied) == 1
     }
 
@@ -624,7 +637,12 @@ def _(mean):
     p = [
         wilcoxon(differences, method=how).pvalue for how in ("auto", "exact", "asymptotic")
     ]
-    return {"wilcoxon with zeros and ties is neither exact nor asymptotic": len({*p}) == 3}
+    return {
+        "the p-value of wilcoxon with zeros and ties is neither exact nor asymptotic": len(
+            {*p}
+        )
+        == 3
+    }
 
 
 # What is asked of every tool
@@ -654,7 +672,7 @@ def first(mean, measures, qrels, run, names):
         except Exception:
             if measure == measures[-1]:
                 return REFUSED
-    return "-"
+    return "none"
 
 
 def order_of_ties(mean, measure, n, kind):
@@ -732,7 +750,7 @@ def cells(mean, kind, grades_below_0):
     queries = {"q": half, "r": {"c": 0}}, {"q": ranked, "r": {"c": 1.0, "d": 0.5}}
     found["nothing relevant"] = first(mean, some[:4], *queries, counts)
     queries = {"q": half, "r": {"c": 1}}, {"q": ranked}
-    found["nothing retrieved"] = "-"
+    found["nothing retrieved"] = "none"
     if kind == "runs":
         found["nothing retrieved"] = first(mean, some[:4], *queries, counts)
 
@@ -762,7 +780,7 @@ def main(name, runs):
     wrong = [sentence for sentence, is_true in told.items() if not is_true]
     if wrong:
         raise AssertionError(f"{name} has changed: {wrong}")
-    found["what the name hides"] = "; ".join(told) or "-"
+    found["behavior behind the name"] = "; ".join(told) or "none"
     print(json.dumps({"cells": found, "values": values}))
 
 

@@ -15,7 +15,6 @@ import subprocess
 import sys
 import tempfile
 import venv
-from datetime import date
 from pathlib import Path
 
 import engine_tools
@@ -40,7 +39,7 @@ COLUMNS = {
         "nothing retrieved",
         "grades below 0",
     ],
-    "tools_names": ["what the name hides"],
+    "tools_names": ["behavior behind the name"],
     "tools_engines": [
         "distance",
         "bits of floats",
@@ -88,6 +87,23 @@ def agreement(line, values):
     return f"within in {np.sum((low <= values) & (values <= high))}"
 
 
+def escaped(cell):
+    """The cell, so that nDCG@10 in it does not become a link to a mail address."""
+    return cell.replace("@", r"\@")
+
+
+def lines_by_form(title, lines, agreements):
+    """Rows of a tool: measures that one line gives, if M in it is the measure's name."""
+    measures = {}
+    for measure, agrees in agreements.items():
+        line = lines[measure].replace(f"'{measure}'", "M")
+        measures.setdefault((line, agrees), []).append(measure)
+    return [
+        [title, escaped(", ".join(names)), f"``{line}``", agrees]
+        for (line, agrees), names in measures.items()
+    ]
+
+
 def write(table, head, rows, name):
     """Rows of one tool in place of those that a table had."""
     path, kept = TABLES / f"{table}.csv", []
@@ -114,21 +130,16 @@ def run_tool(python, script, name, runs):
     title = found["cells"].get("version", function.packages[0].replace("==", " "))
     for table, columns in COLUMNS.items():
         if (table == "tools_engines") == (script == "engine_tools.py"):
-            cells = [found["cells"].get(column, "-") for column in columns]
-            row = [title, str(date.today()), *cells]
-            kept = [row] if set(cells) != {"-"} else []
-            write(table, ["tool", "run on", *columns], kept, title.split()[0])
-    rows = [
-        [
-            title,
-            measure,
-            f"``{function.lines[measure]}``",
-            agreement(function.lines[measure], v),
-        ]
-        for measure, v in found["values"].items()
-    ]
-    if rows:
-        head = ["tool", "its measure", "line here", f"of {N_RUNS} runs"]
+            cells = [escaped(found["cells"].get(column, "none")) for column in columns]
+            kept = [[title, *cells]] if set(cells) != {"none"} else []
+            write(table, ["tool", *map(escaped, columns)], kept, title.split()[0])
+    agreements = {
+        measure: agreement(function.lines[measure], values)
+        for measure, values in found["values"].items()
+    }
+    if agreements:
+        rows = lines_by_form(title, function.lines, agreements)
+        head = ["tool", "measures M", "line of this package", f"of {N_RUNS} runs"]
         write("tools_lines", head, rows, title.split()[0])
     return []
 

@@ -1,6 +1,6 @@
 """Quality against stored bytes, two panels for each of six sets: binary queries and
-weighted queries. With binary queries of 4 bytes, two stages with TALR-AP are best on five
-sets, and TALR-AP alone on scenes.
+weighted queries. With binary queries of 4 bytes, a classifier and then TALRHasher are
+best on five sets, and a linear TALRHasher on the scenes.
 """
 
 import csv
@@ -12,14 +12,14 @@ import numpy as np
 from method_styles import SETS, style_of
 
 RESULTS = Path("../../benchmarks/comparison/results")  # from this folder
-METHODS = [
-    "kernel + additive words",
-    "kernel + TALR-AP",
-    "TALR-NDCG, hidden layer",
-    "TALR-AP",
-    "additive words",
-    "ITQ",
-]
+METHODS = {
+    "kernel + additive words": "classifier, then AdditiveHasher",
+    "kernel + TALR-AP": "classifier, then TALRHasher",
+    "TALR-NDCG, hidden layer": "TALRHasher, hidden layer",
+    "TALR-AP": "TALRHasher, linear",
+    "additive words": "AdditiveHasher, no labels",
+    "ITQ": "ITQHasher, no labels",
+}
 figure, axes = plt.subplots(4, 3, figsize=(6.4, 8.8), sharex=True)
 for column, (data, title) in enumerate(list(SETS.items())[:6]):
     found = defaultdict(list)
@@ -40,11 +40,14 @@ for column, (data, title) in enumerate(list(SETS.items())[:6]):
                 values = [value for n_bits, value in rows if n_bits == longest]
                 points += [(n_bytes, np.mean(values))] if values else []
             if points:
-                ax.plot(*zip(*points), label=method, **style_of(method))
+                ax.plot(*zip(*points), label=METHODS[method], **style_of(method))
         ax.set(xscale="log")
         ax.set_xticks([2, 4, 8], ["2", "4", "8"])
         ax.minorticks_off()
-    axes[2 * (column // 3), column % 3].set_title(title)
+    binary, weighted = axes[2 * (column // 3) : 2 * (column // 3) + 2, column % 3]
+    binary.set_title(title)
+    weighted.sharey(binary)  # so that the two kinds of queries can be compared by eye
+    weighted.autoscale(axis="y")
 for ax in axes[3]:
     ax.set_xlabel("bytes")
 for row, kind in enumerate(("binary", "weighted") * 2):

@@ -44,7 +44,7 @@ def average_precision(model, X, y):
 
 
 losses = ["zero_one", "AP", "nDCG"]
-grid = {"C": np.logspace(-5, -2, 4)}
+grid = {"C": [1e-5, 1e-4, 1e-3]}
 models = {}
 for loss in losses:
     for digit in range(10):

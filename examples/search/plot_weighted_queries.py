@@ -5,7 +5,7 @@ Weighted queries against binary codes
 A database of millions of items has to be short, and its codes are binary. A query comes
 alone: it need not be rounded. This example shows what rounding it loses, and what is gained
 when the bits are made for queries that are not rounded.
-:doc:`/user_guide/weighted_queries` tells when to do so.
+:doc:`/user_guide/asymmetric_distance` tells when to do so.
 """
 
 # %%

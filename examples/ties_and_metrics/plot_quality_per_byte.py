@@ -11,7 +11,7 @@ takes. Here codes of :class:`~sklearn_talr.hashing.AdditiveHasher` and
 Hamming distances are small integers, so that many documents share one. BitBudget takes tied
 documents in whatever order `argpartition` leaves them. So each row gets three more numbers:
 of the worst order, of the best, and the mean over all orders.
-:doc:`/user_guide/measurements` has the numbers of judged collections.
+:doc:`/user_guide/results` has the numbers of judged collections.
 
 ``pip install bitbudget`` brings the benchmark. Without it the example runs with our own
 methods, and without BitBudget's own column.

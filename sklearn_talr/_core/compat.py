@@ -1,6 +1,6 @@
-"""The one door to private names of scikit-learn, and to differences of its versions.
+"""Private names of scikit-learn, and differences of its versions.
 
-Other modules take these names from here, and none asks for a version itself.
+Other modules take these names from here, and none compares versions itself.
 """
 
 import inspect
@@ -42,7 +42,8 @@ except ImportError:  # scikit-learn below 1.9
         """Stand-in for scikit-learn's mixin, with which no callback can be set."""
 
     def _with_callbacks(method):
-        return method  # no callback has to be put away
+        """Return a `fit` as it is, since there are no callbacks to be put away."""
+        return method
 
 
 def available_if(check: Any) -> Callable[[Function], Function]:
@@ -67,7 +68,7 @@ def independent_random_state(random_state):
 
 
 def optional(name: str, message: str) -> Any:
-    """Import an optional package, or say what to install."""
+    """Import an optional package; raise ModuleNotFoundError with `message` without it."""
     try:
         return import_module(name)
     except ImportError as error:
@@ -77,8 +78,8 @@ def optional(name: str, message: str) -> Any:
 def validated(**constraints: Any) -> Callable[[Function], Function]:
     """Decorate a function, so that it checks its parameters when it is called.
 
-    Those that are not named here go unchecked: the function checks them itself, where its
-    errors say what to do. So do parameters of what it calls.
+    Parameters that are not named here are not checked: the function checks them itself, if
+    its errors can name a remedy. Functions that it calls check no parameters, either.
     """
 
     def decorate(function):

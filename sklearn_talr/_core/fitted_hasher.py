@@ -1,4 +1,4 @@
-"""A hasher, wherever it stands in Pipelines and searches, as other rooms use it."""
+"""A hasher inside Pipelines, searches and frozen estimators, as other rooms use it."""
 
 from typing import NamedTuple
 
@@ -9,7 +9,8 @@ from sklearn.utils import get_tags
 
 from .validation import read_features
 
-QUERIES = {"auto", "bits", "weights"}  # values of a parameter `query`
+# Values of a parameter `query`
+QUERIES = {"auto", "bits", "weights"}
 
 
 class FittedHasher(NamedTuple):
@@ -18,14 +19,14 @@ class FittedHasher(NamedTuple):
     Parameters
     ----------
     estimator : estimator
-        What the user has passed: the hasher, or Pipelines, searches over parameters and
-        frozen estimators around it.
+        The estimator that the user has passed: the hasher, or Pipelines, searches over
+        parameters and frozen estimators around it.
 
     hasher : estimator
         The hasher itself.
 
     before : tuple of transformers
-        Steps that features go through first, those of the outermost Pipeline first.
+        Steps that features go through before the hasher, from the outermost Pipeline on.
 
     names : tuple of str
         Names of the steps that lead to the hasher, from the outermost Pipeline on.
@@ -52,13 +53,17 @@ class FittedHasher(NamedTuple):
                 f"the hasher must be an instance, got the class {estimator.__name__}. "
                 f"Write {estimator.__name__}(), with its parameters in the parentheses."
             )
-        inner, before, names = estimator, [], []
+        inner = estimator
+        before = []
+        names = []
         is_frozen = is_searched = False
         while True:
             if isinstance(inner, FrozenEstimator):
-                inner, is_frozen = inner.estimator, True
+                inner = inner.estimator
+                is_frozen = True
             elif is_search(inner):
-                inner, is_searched = estimator_of_search(inner), True
+                inner = estimator_of_search(inner)
+                is_searched = True
             elif isinstance(inner, Pipeline):
                 *earlier, (name, inner) = working_steps(inner)
                 before += [step for _, step in earlier]
@@ -102,9 +107,9 @@ class FittedHasher(NamedTuple):
         if getattr(hidden, "default_query", "bits") != "bits":
             raise TypeError(
                 f"query='auto' has two readings: {self.name} is no hasher, and holds one "
-                f"in `{place}`, whose codes are asked by {hidden.default_query}. Pass that "
-                f"hasher, estimator.{place}; or query='bits', by which the bits that "
-                f"{self.name}.transform returns are compared."
+                f"in `{place}`, whose queries are {hidden.default_query}. Pass that "
+                f"hasher, estimator.{place}; or query='bits', which compares the bits that "
+                f"{self.name}.transform returns."
             )
         return getattr(self.hasher, "default_query", "bits")
 
@@ -130,15 +135,15 @@ class FittedHasher(NamedTuple):
 
     @property
     def first(self):
-        """What features of items reach first: a step, or the hasher."""
+        """The estimator that features of items reach first: a step, or the hasher."""
         return self.before[0] if self.before else self.hasher
 
     def read(self, X, name="X"):
-        """Features as arrays, unless the first step declares that it takes other forms."""
+        """Features as arrays, or as they are if the first step declares other forms."""
         return read_for(self.first, X, name)
 
     def prepare(self, X, is_query=False):
-        """Features as the hasher takes them; of two views, earlier steps are for items."""
+        """Features as the hasher takes them. With two views, steps change items only."""
         if is_query and self.has_two_views:
             return X
         X = self.read(X)
@@ -148,7 +153,7 @@ class FittedHasher(NamedTuple):
 
     @property
     def has_two_views(self):
-        """Whether its queries are rows of another kind than its items."""
+        """Whether queries are rows of another kind than items."""
         return getattr(self.hasher, "has_query_view_", False)
 
     def transform(self, X):
@@ -156,7 +161,7 @@ class FittedHasher(NamedTuple):
         if not hasattr(self.hasher, "transform"):
             raise TypeError(
                 "estimator must be a hasher, or a Pipeline that ends in one, got "
-                f"{self.name}, which has no `transform`. Of an index pass index.hasher_."
+                f"{self.name}, which has no `transform`. For an index pass index.hasher_."
             )
         return self.hasher.transform(self.prepare(X))
 
@@ -176,10 +181,10 @@ class FittedHasher(NamedTuple):
 
 
 def working_steps(pipeline):
-    """Pairs of a name and a step of a Pipeline, for those steps that change features.
+    """Names and steps of a Pipeline, without the steps that do not change features.
 
-    "passthrough" and None stand for no step. Samplers, such as those of imbalanced-learn,
-    declare themselves by a method `fit_resample`: they choose rows in `fit` alone.
+    "passthrough" and None stand for no step. Samplers, such as imbalanced-learn's, have a
+    method `fit_resample`: they choose rows in `fit` alone.
     """
     steps = [
         (name, step)
@@ -205,7 +210,7 @@ def is_search(estimator):
 
 
 def estimator_of_search(search):
-    """The best estimator of a search, or before `fit` that which it will fit."""
+    """The best estimator of a search, or before `fit` the estimator that it will fit."""
     if hasattr(search, "best_estimator_"):
         return search.best_estimator_
     if not search.refit:
@@ -241,7 +246,7 @@ def hasher_inside(estimator):
 def _estimators_in(part):
     """Estimators of an attribute: the value, its entries, or the owner of a method."""
     if isinstance(part, list | tuple):
-        return [each for entry in part for each in _estimators_in(entry)]
+        return [estimator for entry in part for estimator in _estimators_in(entry)]
     part = getattr(part, "__self__", part)
     is_estimator = hasattr(part, "fit") and not isinstance(part, type)
     return [part] if is_estimator else []
@@ -265,9 +270,11 @@ def takes_any_form(estimator):
         return takes_any_form(estimator_of_search(estimator))
     if isinstance(estimator, Pipeline):
         return takes_any_form(working_steps(estimator)[0][1])
-    if hasattr(estimator, "transformers"):  # of a ColumnTransformer, which chooses columns
+    if hasattr(estimator, "transformers"):
+        # A ColumnTransformer chooses columns from a table.
         return True
-    if hasattr(estimator, "transformer_list"):  # of a FeatureUnion
+    if hasattr(estimator, "transformer_list"):
+        # A FeatureUnion passes features to each of its transformers.
         steps = [step for _, step in estimator.transformer_list if hasattr(step, "fit")]
         return any(map(takes_any_form, steps))
     if not hasattr(estimator, "__sklearn_tags__"):

@@ -18,35 +18,48 @@ def lazy_names(package, homes, what=None):
         is public itself is its own home.
 
     what : str, default=None
-        What an error says that the names are needed for. None: each is public itself.
+        What needs the names, for an error. None: each name is public itself.
 
     Returns
     -------
     getattr : callable
-        Imports a name. Where that needs PyTorch and there is none, the error says so.
+        Imports a name. If that needs PyTorch and there is none, the error says so.
 
     dir : callable
         Lists all names, so that completion shows them.
     """
+    names = _LazyNames(package, homes, what)
+    return names.get, names.list
 
-    def get(name):
-        if name not in homes:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+
+class _LazyNames:
+    """Names of a package and the modules that define them, see :func:`lazy_names`."""
+
+    def __init__(self, package, homes, what):
+        self._package = package
+        self._homes = homes
+        self._what = what
+
+    def get(self, name):
+        """Import the value of a name."""
+        if name not in self._homes:
+            raise AttributeError(f"module {self._package!r} has no attribute {name!r}")
+        home = self._homes[name]
         try:
-            module = import_module(f".{homes[name]}", package)
+            module = import_module(f".{home}", self._package)
         except ModuleNotFoundError as error:
             if error.name != "torch":
                 raise
-            require_torch(what or f"{package}.{name}")
+            require_torch(self._what or f"{self._package}.{name}")
             raise
-        return module if homes[name] == name else getattr(module, name)
+        return module if home == name else getattr(module, name)
 
-    def names():
-        module = sys.modules[package]
-        own = {name for name in vars(module) if name[0] == "_"}
-        return sorted(own | {*homes, *getattr(module, "__all__", ())})
-
-    return get, names
+    def list(self):
+        """All names of the package: private ones, lazy ones and those of ``__all__``."""
+        module = sys.modules[self._package]
+        private_names = {name for name in vars(module) if name[0] == "_"}
+        public_names = {*self._homes, *getattr(module, "__all__", ())}
+        return sorted(private_names | public_names)
 
 
 def has_torch():

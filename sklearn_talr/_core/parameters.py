@@ -13,10 +13,10 @@ Class = TypeVar("Class", bound=type[Any])
 def parameters(cls: Class) -> Class:
     """Decorate an estimator: its annotated attributes become parameters of ``__init__``.
 
-    It is no dataclass to others: Ray, under dask, makes these anew of their fields, and
-    dask tells them apart by their fields, where fitted attributes are what matters.
+    The class itself is no dataclass. Ray, under dask, would make dataclasses anew from
+    their fields, and dask would compare them by their fields, without fitted attributes.
     """
-    # Since Python 3.14 annotations are evaluated on request and are not in the class's dict
+    # From Python 3.14 on annotations are evaluated on request, and not in the class's dict.
     _add_fields(cls, inspect.get_annotations(cls))
     if not hasattr(cls, "_names_subclasses"):
         cls._names_subclasses = True
@@ -25,17 +25,17 @@ def parameters(cls: Class) -> Class:
 
 
 def values_of_parameters(estimator: Any) -> dict[str, Any]:
-    """Parameters by name, of an instance of a class that `parameters` has decorated.
+    """Values of the parameters of an instance of a class that `parameters` has decorated.
 
-    `get_params` lists those of ``__init__``, of which a subclass may have fewer. Here are
-    all that the decorated classes declare, as the attributes of the object have them.
+    `get_params` lists the parameters of ``__init__``, of which a subclass may have fewer.
+    Here are all that the decorated classes declare.
     """
     names = type(estimator)._init_fields.__dataclass_fields__
     return {name: getattr(estimator, name) for name in names}
 
 
 def _add_fields(cls, annotations):
-    """Give a class fields, beside those of its bases, and the ``__init__`` of all."""
+    """Give a class fields, its own and those of its bases, and an ``__init__`` of all."""
     bases = tuple(
         base._init_fields for base in cls.__bases__ if hasattr(base, "_init_fields")
     )
@@ -43,12 +43,12 @@ def _add_fields(cls, annotations):
     namespace |= {"__annotations__": annotations, "__module__": cls.__module__}
     cls._init_fields = dataclass(type(cls.__name__, bases, namespace))
     cls.__init__ = cls._init_fields.__init__
-    # Errors of Python call the class as its user does.
+    # Python's errors then name the class that the user has called.
     cls.__init__.__qualname__ = f"{cls.__qualname__}.__init__"
 
 
 def _name_subclass(decorated, cls, **options):
-    """Give a subclass that inherits the ``__init__`` of fields one that names it."""
+    """Give a subclass that inherits ``__init__`` one of its own, which errors name."""
     super(decorated, cls).__init_subclass__(**options)
     if "__init__" not in vars(cls) and cls.__init__ is cls._init_fields.__init__:
         _add_fields(cls, {})

@@ -4,7 +4,8 @@ import os
 import re
 from pathlib import Path
 
-_SCHEME = re.compile("[A-Za-z][A-Za-z0-9+.-]+:/")  # longer than the letter of a drive
+# The scheme of a URL, which is longer than the letter of a drive
+_SCHEME = re.compile("[A-Za-z][A-Za-z0-9+.-]+:/")
 
 
 def local_path(path, name="path"):
@@ -40,9 +41,9 @@ def local_path(path, name="path"):
     if _SCHEME.match(text):
         raise ValueError(
             f"{name} is {text!r}, which is a URL and no path on this machine. Save to a "
-            "local folder and upload that, or download to one and load it from there: by "
-            "the storage's own tool, or fsspec.filesystem(scheme).put and get, with "
-            "recursive=True."
+            "local folder and upload that folder, or download to a local folder and load "
+            "it from there, with the storage's own tool, or with put and get of "
+            "fsspec.filesystem(scheme) and recursive=True."
         )
     expanded = os.path.expanduser(text)
     if text.startswith("~") and expanded == text:

@@ -5,7 +5,8 @@ from sklearn.utils.validation import validate_data
 
 from .validation import read_features, refuse_masked
 
-_FEW_NUMBERS = 2**16  # a look at all of them takes little time
+# All numbers of an array of at most this size are looked at, which takes little time.
+_FEW_NUMBERS = 2**16
 
 
 def validate_aside(estimator, X, **options):
@@ -14,7 +15,7 @@ def validate_aside(estimator, X, **options):
     Parameters
     ----------
     estimator : estimator
-        Whose features they are.
+        The estimator that the features are passed to.
 
     X : array-like of shape (n_samples, n_features)
         Features.
@@ -28,7 +29,7 @@ def validate_aside(estimator, X, **options):
         Checked features.
 
     seen : dict
-        What `fit` will have to set: ``n_features_in_`` and, where columns have names,
+        Attributes that `fit` has to set: ``n_features_in_`` and, if columns have names,
         ``feature_names_in_``.
     """
     refuse_masked(X=X)
@@ -43,20 +44,20 @@ def validate_aside(estimator, X, **options):
 def validate_seen(estimator, X, *, dtype="numeric", **options):
     """Check features like those of `fit`, as scikit-learn's `validate_data` does.
 
-    A small array in which nothing can be wrong is returned as it is. All that scikit-learn
-    looks up would take longer there than to use it.
+    A small array in which nothing can be wrong is returned as it is, since scikit-learn's
+    checks would take longer than the use of the array.
 
     Parameters
     ----------
     estimator : estimator
-        What was fitted.
+        The fitted estimator.
 
     X : array-like of shape (n_samples, n_features)
         Features.
 
     dtype : tuple of types, default="numeric"
-        Types of numbers that are taken as they are. Others become the first. "numeric"
-        means all of real numbers.
+        Types of numbers that are taken as they are; other types become the first of them.
+        "numeric" means all types of real numbers.
 
     **options : dict
         Passed to `validate_data`.
@@ -86,18 +87,18 @@ def _is_sound(X, fitted, dtype):
     )
 
 
-def held(estimator):
-    """The estimator as it is now, whatever `replace_fitted` does to it meanwhile.
+def take_snapshot(estimator):
+    """The estimator as it is now, whatever `replace_fitted` does to it later.
 
-    Both share parameters and fitted attributes until then.
+    The two share parameters and fitted attributes until then.
     """
-    other = object.__new__(type(estimator))
-    other.__dict__ = vars(estimator)
-    return other
+    snapshot = object.__new__(type(estimator))
+    snapshot.__dict__ = vars(estimator)
+    return snapshot
 
 
 def replace_fitted(estimator, fitted):
-    """Replace all fitted attributes by those of a dict, and return the estimator.
+    """Replace all fitted attributes by the entries of a dict, and return the estimator.
 
     Readers in other threads, and an interrupt at any time, find all of the old state or
     all of the new one. Fitted attributes are those whose names end with an underscore.

@@ -1,6 +1,6 @@
-"""The words that signatures are annotated with, which other modules take from here.
+"""Types of signatures, which other modules take from here.
 
-Libraries that are heavy or optional are imported by type checkers only.
+Only type checkers import libraries that are heavy or optional.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -20,12 +20,13 @@ if TYPE_CHECKING:
     Rows = ArrayLike | sparray | spmatrix
 else:
     DataFrame = Rows = Tensor = csr_array = Any
-    ArrayLike = NewType("ArrayLike", object)  # of a name that help() can print
+    # help() prints this name; numpy's own is a long union.
+    ArrayLike = NewType("ArrayLike", object)
     ArrayLike.__module__ = "numpy.typing"
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
-Column = ArrayLike | None  # mostly a value for each row
+Column = ArrayLike | None  # mostly one value per row
 Count = int | None
 Seed = int | RandomState | None
 FilePath = str | PathLike[str]

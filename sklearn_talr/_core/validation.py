@@ -1,7 +1,7 @@
-"""Arrays of other libraries: their devices, missing functions, and the way to NumPy.
+"""Checks of input, and arrays of other libraries: their devices and the way to NumPy.
 
-With scikit-learn's `array_api_dispatch` results live where the arrays do. Without it every
-array is taken for one of NumPy, as scikit-learn takes it.
+With scikit-learn's `array_api_dispatch` results live on the device of the arrays. Without
+it every array is read as one of NumPy, as scikit-learn does.
 """
 
 import sys
@@ -17,7 +17,8 @@ from sklearn.utils import column_or_1d
 from .compat import convert_to_numpy, get_namespace_and_device, is_pandas_na
 
 _MOST_INT64 = 2**63 - 1
-_ROWS = list | tuple | np.ndarray  # types of the entries of a column of lists
+# Types of the entries of a column of lists
+_ROWS = list | tuple | np.ndarray
 _SPARSE_TENSOR = (
     "Sparse tensors are not supported. Pass a SciPy CSR matrix, or X.to_dense()."
 )
@@ -32,7 +33,7 @@ class Space(NamedTuple):
         The library, as the Python array API standard wants it.
 
     device : object
-        What the library calls the device.
+        The library's name of the device.
     """
 
     xp: object
@@ -49,10 +50,10 @@ class Space(NamedTuple):
         return self.library == "torch"
 
     def floats(self, X):
-        """Types that features are computed in; those of another type become the first.
+        """Types that features are computed in; other types become the first of them.
 
-        This is float32 where it holds all values of the other type, as of float16 and
-        bytes, and float64 elsewhere: in float32 large integers would become equal.
+        The first is float32 if it holds all values of the other type, such as float16 and
+        bytes, and else float64: in float32 large integers would become equal.
         """
         floats = self.xp.float64, self.xp.float32
         fits = getattr(getattr(X, "dtype", None), "itemsize", 8) <= 2
@@ -77,9 +78,9 @@ NUMPY = Space(np, None)
 
 
 def space_of(array):
-    """Where an array lives: `NUMPY` unless dispatch is on and it is one of another library.
+    """The space of an array: `NUMPY`, unless dispatch is on and it is of another library.
 
-    Objects that are no arrays, as lists, data frames and sparse matrices, are for NumPy.
+    Objects that are no arrays, such as lists, data frames and sparse matrices, are NumPy's.
     """
     if isinstance(array, np.ndarray) or not get_config()["array_api_dispatch"]:
         return NUMPY
@@ -105,10 +106,10 @@ def enter(array):
 
 
 def as_numpy(array, input_name=None):
-    """The same numbers in NumPy, without a copy where the memory is that of the host.
+    """The same numbers in NumPy, without a copy if the array is in the host's memory.
 
-    An object that `space_of` assigns to NumPy is returned as it is, but for a masked array
-    where it has an `input_name`: nothing may be masked.
+    An object that `space_of` assigns to NumPy is returned as it is. If there is an
+    `input_name`, entries that are masked raise ValueError.
     """
     if input_name is not None:
         refuse_masked(**{input_name: array})
@@ -117,29 +118,30 @@ def as_numpy(array, input_name=None):
         return array
     if space.is_torch:
         array = array.detach()
-        if array.dtype == space.xp.bfloat16:  # which NumPy does not know
+        if array.dtype == space.xp.bfloat16:
+            # NumPy has no such type.
             array = array.float()
     return convert_to_numpy(array, space.xp)
 
 
 def read_features(X, name="X"):
-    """Features in a form that scikit-learn takes, by what their type declares.
+    """Features in a form that scikit-learn takes, read by their declared type.
 
     Parameters
     ----------
     X : object
-        What a user passes for features.
+        Features that a user passes.
 
     name : str, default="X"
-        What errors call it.
+        Name of the argument, for errors.
 
     Returns
     -------
     X : object
-        A column of lists of numbers, alone in its table or without one, as a 2-D array; a
-        sparse matrix of any format as CSR; a tensor of torch on the host without its
-        gradient, in NumPy unless `array_api_dispatch` asks to stay; numbers of ml_dtypes in
-        float32. Everything else as it is.
+        A column of lists of numbers, alone in its table or without a table, becomes a 2-D
+        array; a sparse matrix of any format becomes CSR; a tensor of torch on the host
+        loses its gradient, and becomes an array of NumPy without `array_api_dispatch`;
+        numbers of ml_dtypes become float32. Everything else is returned as it is.
 
     Raises
     ------
@@ -165,18 +167,19 @@ def read_features(X, name="X"):
 
 
 def is_custom_float(X):
-    """Whether an array holds numbers that NumPy got from another package, as bfloat16."""
+    """Whether the type of an array is registered with NumPy by a package, as bfloat16."""
     dtype = getattr(X, "dtype", None)
     return isinstance(dtype, np.dtype) and dtype.kind == "V" and dtype.type is not np.void
 
 
 def _is_tensor(array):
-    torch = sys.modules.get("torch")  # where torch is not imported there are no tensors
+    """Whether an array is a tensor of torch; before torch is imported there are none."""
+    torch = sys.modules.get("torch")
     return torch is not None and isinstance(array, torch.Tensor)
 
 
 def _read_tensor(X):
-    """A tensor of the host in NumPy, which does not know gradients and short floats."""
+    """A tensor of the host in NumPy, without gradients and types that NumPy lacks."""
     torch = sys.modules["torch"]
     if X.layout != torch.strided:
         raise ValueError(_SPARSE_TENSOR)
@@ -195,10 +198,9 @@ def _refuse_no_rows(X, name):
     """Raise ValueError if an object is codes, bytes, a text or a number."""
     if hasattr(X, "n_bits") and hasattr(X, "bitorder"):
         raise ValueError(
-            f"{name} are codes ({X!r}), where features are meant. Pass the features that "
-            "the codes were made from. Codes are searched by "
-            "HammingNeighbors().fit(codes); if bits shall be features, pass "
-            f"np.asarray({name})."
+            f"{name} are codes ({X!r}), and features are needed. Pass the features that "
+            "the codes were made from. To search codes use HammingNeighbors().fit(codes); "
+            f"to use bits as features pass np.asarray({name})."
         )
     refuse_bytes(
         X,
@@ -273,7 +275,7 @@ def _read_list(X, name):
 
 
 def _column_of_lists(X, name):
-    """Entries of a column of lists, the only one of its table; None for anything else.
+    """Entries of the only column of a table, if it holds lists; None for anything else.
 
     Parameters
     ----------
@@ -281,61 +283,78 @@ def _column_of_lists(X, name):
         A Series, an array or a table of pandas, polars, Arrow or NumPy.
 
     name : str
-        What errors call it.
+        Name of the argument, for errors.
 
     Returns
     -------
     column : ndarray of object, ndarray of shape (n_samples, n_features), or None
     """
-    if hasattr(X, "iloc") and X.ndim == 2:
-        columns = {label: X.iloc[:, place] for place, label in enumerate(X.columns)}
-    elif hasattr(X, "column_names") and hasattr(X, "schema"):  # Arrow
-        columns = {label: X.column(i) for i, label in enumerate(X.column_names)}
-    elif hasattr(X, "get_columns"):  # polars
-        columns = {column.name: column for column in X.get_columns()}
-    elif isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype == object:
-        if X.shape[1] != 1:
-            return None
-        columns = {0: X[:, 0]}
-    else:
+    if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype == object:
+        return _entries_of_lists(X[:, 0]) if X.shape[1] == 1 else None
+    columns = _columns_of_table(X)
+    if columns is None:
         return _entries_of_lists(X)
-    of_lists = {
-        label: entries
-        for label, column in columns.items()
-        if (entries := _entries_of_lists(column)) is not None
-    }
-    if of_lists and len(columns) > 1:
-        stacked = [f"np.stack({name}[{label!r}])" for label in of_lists]
+    entries_by_label = {}
+    for label, column in columns.items():
+        entries = _entries_of_lists(column)
+        if entries is not None:
+            entries_by_label[label] = entries
+    if entries_by_label and len(columns) > 1:
+        labels = list(entries_by_label)
+        stacked = [f"np.stack({name}[{label!r}])" for label in labels]
         raise ValueError(
-            f"{name} has {len(columns)} columns, of which {list(of_lists)} hold lists, and "
+            f"{name} has {len(columns)} columns, of which {labels} hold lists, and "
             f"features are one column of lists or columns of numbers. Pass {stacked[0]}, "
             f"or np.hstack of several such arrays, as np.hstack([{', '.join(stacked)}])."
         )
-    return next(iter(of_lists.values()), None)
+    return next(iter(entries_by_label.values()), None)
+
+
+def _columns_of_table(X):
+    """Columns of a table of pandas, Arrow or polars by their labels; None for others."""
+    if hasattr(X, "iloc") and X.ndim == 2:
+        return {label: X.iloc[:, place] for place, label in enumerate(X.columns)}
+    is_arrow = hasattr(X, "column_names") and hasattr(X, "schema")
+    if is_arrow:
+        return {label: X.column(place) for place, label in enumerate(X.column_names)}
+    is_polars = hasattr(X, "get_columns")
+    if is_polars:
+        return {column.name: column for column in X.get_columns()}
+    return None
 
 
 def _entries_of_lists(column):
     """Entries of a single column, if they are lists of numbers; else None."""
-    if hasattr(column, "to_numpy_ndarray"):  # tensors of Arrow, which know their shape
+    is_arrow_of_tensors = hasattr(column, "to_numpy_ndarray")
+    if is_arrow_of_tensors:
+        # Tensors of Arrow have a shape.
         return column.to_numpy_ndarray()
-    if hasattr(column, "to_pylist") and hasattr(column, "type"):  # Arrow
-        is_chunked = hasattr(column, "combine_chunks")
-        column = column.to_numpy() if is_chunked else column.to_numpy(zero_copy_only=False)
-    elif hasattr(column, "iloc") and getattr(column, "ndim", 0) == 1:  # pandas
+    is_arrow = hasattr(column, "to_pylist") and hasattr(column, "type")
+    is_pandas = hasattr(column, "iloc") and getattr(column, "ndim", 0) == 1
+    is_polars = hasattr(getattr(column, "dtype", None), "inner")
+    if is_arrow and hasattr(column, "combine_chunks"):
+        column = column.to_numpy()
+    elif is_arrow:
+        column = column.to_numpy(zero_copy_only=False)
+    elif is_pandas:
         if getattr(column.dtype, "kind", "") != "O":
             return None
         column = column.to_numpy(dtype=object)
-    elif hasattr(getattr(column, "dtype", None), "inner"):  # polars
+    elif is_polars:
         column = column.to_numpy()
-    if not isinstance(column, np.ndarray) or column.dtype != object or column.ndim != 1:
-        is_stacked = isinstance(column, np.ndarray) and column.ndim > 1
-        return column if is_stacked else None
-    kinds = {type(entry) for entry in column}
-    are_rows = any(issubclass(kind, _ROWS) for kind in kinds) or any(
-        map(_is_tensor, column)
-    )
-    are_bytes = bool(kinds) and all(issubclass(kind, bytes | bytearray) for kind in kinds)
-    return column if are_rows or are_bytes else None
+    if not isinstance(column, np.ndarray):
+        return None
+    if column.dtype != object or column.ndim != 1:
+        return column if column.ndim > 1 else None
+    return column if _are_rows(column) else None
+
+
+def _are_rows(entries):
+    """Whether the entries of a column are lists, arrays, tensors or bytes."""
+    kinds = {type(entry) for entry in entries}
+    if any(issubclass(kind, _ROWS) for kind in kinds) or any(map(_is_tensor, entries)):
+        return True
+    return bool(kinds) and all(issubclass(kind, bytes | bytearray) for kind in kinds)
 
 
 def _stacked(rows, name):
@@ -359,7 +378,7 @@ def _row_of_numbers(row, place, name):
     """One row of a column of lists as a 1-D array."""
     if isinstance(row, bytes | bytearray):
         raise ValueError(
-            f"{name} has rows of bytes, which do not tell the type of their numbers. Pass "
+            f"{name} has rows of bytes, which declare no type of their numbers. Pass "
             f"np.stack([np.frombuffer(row, 'float32') for row in {name}]), with the type "
             "that was written."
         )
@@ -368,18 +387,19 @@ def _row_of_numbers(row, place, name):
         row = row.cpu().numpy() if _is_tensor(row) else row
     if is_custom_float(row):
         row = np.asarray(row).astype(np.float32)
-    if not isinstance(row, _ROWS) or (is_object := np.asarray(row, dtype=object)).ndim != 1:
-        problem = "holds lists of lists" if isinstance(row, _ROWS) else f"is {row!r}"
+    is_row = isinstance(row, _ROWS)
+    entries = np.asarray(row, dtype=object) if is_row else None
+    if not is_row or entries.ndim != 1:
+        problem = "holds lists of lists" if is_row else f"is {row!r}"
         raise ValueError(
             f"{name} is a column of lists of numbers whose row {place} {problem}. Every "
             "row must be a list of n_features numbers. Leave out rows that are missing, "
-            f"and pass np.stack({name}). Rows that are sets of tokens are for "
-            "MaxSimNeighbors."
+            f"and pass np.stack({name}). Pass sets of tokens to MaxSimNeighbors."
         )
     array = np.asarray(row) if not isinstance(row, np.ndarray) else row
     if array.dtype.kind in "biuf":
         return array
-    if array.dtype == object and not has_missing(is_object):
+    if array.dtype == object and not has_missing(entries):
         return array.astype(np.float64)
     raise ValueError(
         f"{name} is a column of lists whose row {place} holds entries that are missing or "
@@ -388,7 +408,7 @@ def _row_of_numbers(row, place, name):
 
 
 def row_norms(X):
-    """Lengths of the rows of an array of floats, also where squares would be 0 or infinite.
+    """Lengths of the rows of an array of floats, also if squares would be 0 or infinite.
 
     Parameters
     ----------
@@ -398,7 +418,7 @@ def row_norms(X):
     Returns
     -------
     norms : ndarray of shape (n_rows,)
-        Of the type of the rows; float64 if float32 cannot hold their squares.
+        Lengths, of the type of the rows; float64 if float32 cannot hold their squares.
     """
     magnitudes = np.abs(X).max(axis=1, initial=0)
     limits = np.finfo(X.dtype)
@@ -406,7 +426,8 @@ def row_norms(X):
     high = np.sqrt(limits.max) * limits.eps
     if not np.any((magnitudes > high) | ((magnitudes > 0) & (magnitudes < low))):
         return np.linalg.norm(X, axis=1)
-    scales = np.frexp(magnitudes)[1]  # of powers of two, which change no digit
+    # Factors that are powers of two change no digit.
+    scales = np.frexp(magnitudes)[1]
     scaled = np.ldexp(X.astype(np.float64), -scales[:, None])
     return np.ldexp(np.linalg.norm(scaled, axis=1), scales)
 
@@ -414,23 +435,26 @@ def row_norms(X):
 def has_missing(values):
     """Whether a vector holds NaN, NaT, None or pandas' NA."""
     if values.dtype.kind == "O":
-        values = (v for v in values if getattr(v, "ndim", 0) == 0)
-        return any(v is None or is_pandas_na(v) or v != v for v in values)
+        numbers = (entry for entry in values if getattr(entry, "ndim", 0) == 0)
+        return any(
+            number is None or is_pandas_na(number) or number != number for number in numbers
+        )
     return values.dtype.kind in "fmM" and bool(np.any(values != values))
 
 
 def refuse_masked(**arrays):
-    """Raise ValueError where entries are masked, which NumPy forgets, or no numbers."""
+    """Raise ValueError if entries are masked, which NumPy forgets, or no numbers."""
     for name, values in arrays.items():
         if np.ma.is_masked(values):
             raise ValueError(
                 f"{name} has masked entries, which would count like all others. Leave out "
                 f"their rows, or pass {name}.filled(value): -np.inf for scores, and 0 for "
-                "what is not relevant."
+                "affinities of items that are not relevant."
             )
-        if isinstance(values, np.ndarray) and values.dtype == "V2":  # not a number to NumPy
+        # NumPy loads bfloat16 from a file as pairs of bytes without a meaning.
+        if isinstance(values, np.ndarray) and values.dtype == "V2":
             raise ValueError(
-                f"{name} holds pairs of bytes, as np.save leaves of bfloat16. Pass {name}"
+                f"{name} holds pairs of bytes, which np.save makes of bfloat16. Pass {name}"
                 ".view(ml_dtypes.bfloat16).astype('float32')."
             )
 
@@ -452,7 +476,7 @@ def axis_labels(table, axis=0):
         None if the object declares no labels along this axis: arrays have none.
 
     is_default : bool
-        Whether nobody declared the labels: pandas counts rows from 0 by itself.
+        Whether the labels are pandas' default, numbers from 0, which declare nothing.
     """
     if axis >= getattr(table, "ndim", 2):
         return None, False
@@ -462,28 +486,30 @@ def axis_labels(table, axis=0):
             getattr(index, "start", None) == 0 and getattr(index, "step", None) == 1
         )
         return np.asarray(index, dtype=object), is_default
-    names = getattr(table, "column_names", getattr(table, "columns", None))  # of Arrow
+    # Arrow has `column_names`, polars `columns`.
+    names = getattr(table, "column_names", getattr(table, "columns", None))
     if axis == 1 and names is not None and not callable(names):
         return np.fromiter(names, dtype=object), False
     return None, False
 
 
 def _have_one_index(first, second, axis):
-    """Whether two tables of pandas have equal labels, which is soon seen of large ones."""
+    """Whether two tables of pandas have equal labels; pandas compares large ones fast."""
     if not (hasattr(first, "iloc") and hasattr(second, "iloc")):
         return False
     if axis >= min(first.ndim, second.ndim):
         return False
-    indices = (table.index if axis == 0 else table.columns for table in (first, second))
-    return next(indices).equals(next(indices))
+    if axis == 0:
+        return first.index.equals(second.index)
+    return first.columns.equals(second.columns)
 
 
 def refuse_unlike_labels(first, second, names, axis=0):
     """Raise ValueError if two tables are joined by position and their labels disagree.
 
-    Labels agree if they are equal and in one order. Labels that pandas has counted are no
-    declaration, unless they are those of the other table in another order. An object
-    without labels, such as an array, goes with any other, and a single label with any.
+    Labels agree if they are equal and in one order. Default labels of pandas declare
+    nothing, unless they are the labels of the other table in another order. An object
+    without labels, such as an array, agrees with any other, and so does a single label.
 
     Parameters
     ----------
@@ -491,41 +517,46 @@ def refuse_unlike_labels(first, second, names, axis=0):
         Tables, Series or arrays whose rows, or columns, belong together by position.
 
     names : tuple of two str
-        What errors call them.
+        Names of the arguments, for errors.
 
     axis : {0, 1}, default=0
         Rows or columns.
     """
     if _have_one_index(first, second, axis):
         return
-    (labels, is_default), (other, other_is_default) = (
-        axis_labels(table, axis) for table in (first, second)
-    )
-    if labels is None or other is None or len(labels) != len(other) or len(labels) < 2:
+    first_labels, is_first_default = axis_labels(first, axis)
+    second_labels, is_second_default = axis_labels(second, axis)
+    if first_labels is None or second_labels is None:
         return
-    differ = [one != two and repr(one) != repr(two) for one, two in zip(labels, other)]
+    if len(first_labels) != len(second_labels) or len(first_labels) < 2:
+        return
+    differ = [
+        label != second_label and repr(label) != repr(second_label)
+        for label, second_label in zip(first_labels, second_labels)
+    ]
     if not any(differ):
         return
-    is_reordered = sorted(map(repr, labels)) == sorted(map(repr, other))
-    if (is_default or other_is_default) and not is_reordered:
+    is_reordered = sorted(map(repr, first_labels)) == sorted(map(repr, second_labels))
+    if (is_first_default or is_second_default) and not is_reordered:
         return
     place = differ.index(True)
-    noun = ("row", "index") if axis == 0 else ("column", "columns")
+    line, index = ("row", "index") if axis == 0 else ("column", "columns")
     state = "the same labels in another order" if is_reordered else "other labels"
-    one, two = names
+    first_name, second_name = names
     raise ValueError(
-        f"{two} has {state} than {one}: {noun[0]} {place} is {other[place]!r} there and "
-        f"{labels[place]!r} in {one}. Rows and columns are joined by position. Put {two} "
-        f"into the order of {one}, as by {two}.reindex({noun[1]}={one}.{noun[1]}), or pass "
-        f"{two}.to_numpy() if the labels mean nothing."
+        f"{second_name} has {state} than {first_name}: {line} {place} is "
+        f"{second_labels[place]!r} there and {first_labels[place]!r} in {first_name}. Rows "
+        f"and columns are joined by position. Put {second_name} into the order of "
+        f"{first_name}, as {second_name}.reindex({index}={first_name}.{index}) does, or "
+        f"pass {second_name}.to_numpy() if the labels mean nothing."
     )
 
 
 def refuse_missing(y):
     """Raise ValueError if labels, an array or a list, hold NaN, NaT, None or pandas' NA.
 
-    scikit-learn would compare them with strings, and NumPy makes of a NaN in a list of
-    strings the string "nan".
+    scikit-learn would compare missing labels with strings, and NumPy makes the string "nan"
+    of a NaN in a list of strings.
     """
     if y is None or sp.issparse(y) or space_of(y) is not NUMPY:
         return
@@ -533,15 +564,15 @@ def refuse_missing(y):
     if has_missing(values.ravel()):
         raise ValueError(
             "y contains NaT, None or NaN; every sample needs a label. Leave out samples "
-            "that have none."
+            "without a label."
         )
 
 
 def check_groups(groups, n_items, name="groups"):
     """Return the group of each item as a 1-D array, or raise ValueError if one lacks it.
 
-    Errors call them `name`. An array of another length than `n_items` is returned as it is,
-    unless it holds the sizes of groups, which LightGBM takes.
+    Errors call the groups by `name`. An array of another length than `n_items` is returned
+    as it is, unless it holds the sizes of groups, which LightGBM takes.
     """
     refuse_masked(**{name: groups})
     groups = column_or_1d(groups)
@@ -550,12 +581,12 @@ def check_groups(groups, n_items, name="groups"):
         raise ValueError(
             f"{name} has {len(groups)} numbers whose sum is the number of items, "
             f"{n_items}: they seem to be sizes of groups, as LightGBM takes them. Pass the "
-            "group of each item, np.repeat(np.arange(len(sizes)), sizes)."
+            "group of each item: np.repeat(np.arange(len(sizes)), sizes)."
         )
     if has_missing(groups):
         raise ValueError(
-            f"{name} has missing values (NaN, NaT or None), and nobody knows the group of "
-            "these items. Leave them out."
+            f"{name} has missing values (NaN, NaT or None), and every item needs a group. "
+            "Leave out items without a group."
         )
     return groups
 
@@ -572,13 +603,13 @@ def read_ids(ids, n_items=None, name="ids"):
         Number of items, each of which must have an id. None: any number is right.
 
     name : str, default="ids"
-        What errors call the ids.
+        Name of the argument, for errors.
 
     Returns
     -------
     ids : list of str, or ndarray of shape (n_ids,) of int64
-        The ids. A list of strings takes less memory than an array, each of whose entries
-        is as wide as the longest.
+        The ids. Strings are a list, which takes less memory than an array, whose entries
+        are all as wide as the longest.
 
     Raises
     ------
@@ -589,19 +620,20 @@ def read_ids(ids, n_items=None, name="ids"):
     if isinstance(ids, Mapping | Set):
         raise ValueError(
             f"{name} must be a list or an array, in the order of the items, got a "
-            f"{type(ids).__name__}, which declares no order: pass a list."
+            f"{type(ids).__name__}, which declares no order. Pass a list."
         )
     refuse_masked(**{name: ids})
     if isinstance(ids, str | Integral):
         ids = [ids]
-    if hasattr(ids, "__array__"):  # of pandas and Arrow, too
-        ids = np.atleast_1d(np.asarray(ids))
-        if ids.ndim > 1:
+    # Columns of pandas and Arrow have `__array__`, too.
+    if hasattr(ids, "__array__"):
+        array = np.atleast_1d(np.asarray(ids))
+        if array.ndim > 1:
             raise ValueError(
-                f"{name} must be of one dimension, got an array of shape {ids.shape}. Of a "
-                "table pass the column that holds them, as by frame['id']."
+                f"{name} must have one dimension, got an array of shape {array.shape}. "
+                "From a table pass the column of ids, such as frame['id']."
             )
-        ids = ids if ids.dtype.kind in "iu" else ids.tolist()
+        ids = array if array.dtype.kind in "iu" else array.tolist()
     values = ids if isinstance(ids, np.ndarray) else list(ids)
     if n_items is not None and len(values) != n_items:
         raise ValueError(
@@ -611,9 +643,14 @@ def read_ids(ids, n_items=None, name="ids"):
         if values.size and values.max() > _MOST_INT64:
             _refuse_ids(values.tolist(), name)
         return values.astype(np.int64, copy=False)
+    return _read_listed_ids(values, name)
+
+
+def _read_listed_ids(values, name):
+    """Ids of a list: strings as a list, and integers as an array of int64."""
     kinds = set(map(type, values))
     if all(issubclass(kind, str) for kind in kinds):
-        # NumPy drops null characters at the end, by which it fills its arrays up.
+        # NumPy pads strings with null characters, and drops these when it reads one.
         if any(text.endswith("\0") for text in values):
             _refuse_ids(values, name)
         return values
@@ -626,11 +663,12 @@ def read_ids(ids, n_items=None, name="ids"):
 
 
 def _refuse_ids(ids, name):
+    """Raise ValueError for ids that are neither strings nor integers of int64."""
     kinds = ", ".join(sorted({type(entry).__name__ for entry in ids}))
     raise ValueError(
         f"{name} must be all strings, none of which ends in a null character, or all "
-        f"integers of int64, got entries of type {kinds}. Integers above 2**63 - 1 may "
-        "be written as strings."
+        f"integers of int64, got entries of type {kinds}. Write integers above 2**63 - 1 "
+        "as strings."
     )
 
 

@@ -16,13 +16,15 @@ _LOGGER = logging.getLogger("sklearn_talr")
 
 
 class _Patience(event.Listener):
-    """Says once, by the logger of the package, what a process waits for.
+    """Logs once that a process waits for loops to be compiled.
 
     Without any configuration of logging the line goes to stderr.
     """
 
     def __init__(self):
-        self._depth, self._started, self._seconds = 0, 0.0, 0.0
+        self._depth = 0
+        self._started = 0.0
+        self._seconds = 0.0
 
     def on_start(self, event):
         self._started = self._started if self._depth else time.perf_counter()
@@ -46,25 +48,21 @@ event.register("numba:compile", _Patience())
 
 
 def compiled(function):
-    """Compile a function by numba at its first call with each kind of arguments.
+    """Compile a function with numba at its first call with each kind of arguments.
 
-    Loops run without Python's lock. What was compiled is kept on disk, so that later
-    processes load it: beside the source, in the folder that ``NUMBA_CACHE_DIR`` names, or,
-    where the source lies in a folder that is not writable, in the user's folder of caches.
-    If there is none of these, a warning says so, and every process compiles anew. Files
-    that are damaged are compiled anew, which the logger of the package says once.
+    Loops run without Python's lock. Compiled loops are kept on disk, so that later
+    processes load them: beside the source; or in the folder that ``NUMBA_CACHE_DIR`` names;
+    or, if the folder of the source is not writable, in the user's folder of caches. Without
+    any of these a warning says so, and every process compiles anew. Damaged files are
+    compiled anew, which the logger of the package says once.
 
-    Functions whose names begin with an underscore are called by others alone. So they have
-    no entry from Python, which takes an eighth of the time.
+    Only compiled functions call functions whose names begin with an underscore. So these
+    have no entry from Python, which saves an eighth of the time.
     """
     is_inner = function.__name__.startswith("_")
-    options = {
-        "no_cpython_wrapper": is_inner,
-        "no_cfunc_wrapper": True,
-        "nogil": True,
-        "error_model": "numpy",
-    }
-    loop = njit(**options)(function)
+    loop = njit(
+        no_cpython_wrapper=is_inner, no_cfunc_wrapper=True, nogil=True, error_model="numpy"
+    )(function)
     try:
         kept_loops = _KeptLoops(function)
     except RuntimeError as error:
@@ -122,8 +120,9 @@ def _tell_of_lost_loops(folder, reason):
     )
 
 
-@cache  # not once for each loop
+@cache
 def _warn_that_nothing_is_kept():
+    """Warn once for all loops."""
     warnings.warn(
         "Compiled loops cannot be kept on disk, so that each process compiles them anew, "
         "which takes seconds: neither the folder of the package nor the user's folder of "

@@ -1,8 +1,8 @@
-"""Compiled loops of search: what is near to queries, by Hamming distance and by weights.
+"""Compiled loops of search: nearest codes by Hamming distance, and by weights.
 
 Codes come as *columns*, an array of shape (n_words, n_codes): each word of all codes side
-by side. *Terms* are a tuple of five arrays, see `Terms` of `codes`. Codes are compared tile
-by tile, so that what was learned about a tile stays in the cache.
+by side. *Terms* are a tuple of five arrays, see `CodeTerms` of `codes`. Codes are compared
+tile by tile, so that intermediate results of a tile stay in the cache.
 """
 
 from typing import NamedTuple
@@ -12,14 +12,16 @@ import numpy as np
 from ._compile import compiled, copy_to, count_ones
 from ._lanes import CODES, QUERIES, codes_near, queries_near, query_near
 
-TILE = 1_024  # codes
-# Up to so many queries are asked one by one; tables of many are slower to write for them.
+# Number of codes of a tile
+TILE = 1_024
+# Up to this many queries are searched one by one, since tables of many queries take longer
+# to write.
 _MAX_SINGLE_QUERIES = 4
-# From so many codes on, planes of bits are faster to compare than tables of bytes.
+# From this many codes on, planes of bits are faster to compare than tables of bytes.
 _MIN_CODES_FOR_PLANES = 4_096
-# Codes near to a query are scored so many together.
+# This many codes near to a query are scored together.
 _HITS_PER_QUERY = 32
-# A query finds so many codes more than it keeps before the k best are looked for.
+# The k best codes are selected whenever a query has found at least this many more.
 _MIN_CODES_TO_SPARE = 32
 # Lines and terms are rounded up by this share, which is more than float32 rounds.
 _ROUNDING_SHARE = 2.0**-20
@@ -227,11 +229,15 @@ def _flat(values, counts):
 
 @compiled
 def weighted_scan(weights, columns, terms, as_costs, k, radius, whole):
-    """Find codes of highest score, which are scored in float64.
+    """Find the codes of highest scores; scores are in float64.
 
-    Costs decide which codes may be among them. Many queries have tables of 16 bits side by
-    side, by byte and value. A single one has such a table, too. If its weights are of bits,
-    costs of many codes are counts of ones instead, by four bits of the magnitudes.
+    Costs, in few bits, decide which codes may be among them. Tables of 16 bits hold the
+    costs by byte and value, for many queries side by side, or for a single one. If a single
+    query has weights of bits, costs of many codes are counts of ones instead, by four bits
+    of the magnitudes.
+
+    The function is long because the arrays that all its stages share are made once, and
+    would have to be passed to each of them, for each tile.
 
     Parameters
     ----------
@@ -240,29 +246,29 @@ def weighted_scan(weights, columns, terms, as_costs, k, radius, whole):
 
     columns : array of shape (n_words, n_codes)
 
-    terms : Terms
-        Of `sklearn_talr.codes._factors`, factors and addends of the codes.
+    terms : CodeTerms
+        Factors and addends of the codes.
 
     as_costs : bool
-        Whether a bit that is as the query wants it adds 0, and any other minus the
-        magnitude of its weight.
+        Whether a bit that the query prefers adds 0, and any other bit minus the magnitude
+        of its weight.
 
     k : int
-        Number of codes wanted; 0 asks for all within the radius.
+        Number of codes to find; 0 means all within the radius.
 
     radius : float
-        Minus the least score wanted.
+        Minus the least score of a code that is found.
 
     whole : bool
-        As for `hamming_scan`.
+        See `hamming_scan`.
 
     Returns
     -------
     counts, rows
-        As of `hamming_scan`.
+        See `hamming_scan`.
 
     scores : array of shape (n_found,), dtype float64
-        A score depends on nothing but query and code.
+        A score depends on the query and the code alone.
     """
     n_queries = len(weights)
     n_codes = columns.shape[1]
@@ -481,11 +487,11 @@ def _write_terms(terms, byte_terms, first, n_codes, tile_terms):
     """Write one over the factors of the codes of a tile, and addends over factors."""
     inverse = tile_terms.inverse
     addend = tile_terms.addend
-    given = terms.given
-    if given.shape[1] > 0:
+    numbers = terms.given
+    if numbers.shape[1] > 0:
         for place in range(n_codes):
-            added = given[first + place, 1] if given.shape[1] > 1 else np.float32(0)
-            factor = given[first + place, 0]
+            added = numbers[first + place, 1] if numbers.shape[1] > 1 else np.float32(0)
+            factor = numbers[first + place, 0]
             inverse[place], addend[place] = _invert(factor, added)
             # Codes without a factor above 0 are scored, whatever they cost.
             if factor <= 0:
@@ -597,7 +603,7 @@ def _write_planes(weights, as_costs, planes, highest, step, query):
 @compiled
 def _score(hits, n_hits, start, exact, columns, terms, scores):
     """Write the scores of codes by queries, in one order of sums for all."""
-    given = terms.given
+    numbers = terms.given
     factors = terms.factors
     lengths = terms.lengths
     size = columns.itemsize
@@ -623,16 +629,16 @@ def _score(hits, n_hits, start, exact, columns, terms, scores):
                     score += sums[byte]
         factor = np.float32(1)
         addend = np.float32(0)
-        if given.shape[1]:
-            factor = given[code, 0]
-            addend = given[code, 1] if given.shape[1] > 1 else addend
+        if numbers.shape[1]:
+            factor = numbers[code, 0]
+            addend = numbers[code, 1] if numbers.shape[1] > 1 else addend
         elif len(lengths):
             factor = terms.length_table[lengths[code], 0]
             addend = terms.length_table[lengths[code], 1]
         if len(factors):
             factor *= terms.factor_table[factors[code]]
         score = score * factor + addend
-        scores[hit] = score if factor > 0 or given.shape[1] else -np.inf
+        scores[hit] = score if factor > 0 or numbers.shape[1] else -np.inf
 
 
 @compiled
@@ -667,9 +673,9 @@ def _nth(values, count, place):
 
 @compiled
 def write_table(weights, as_costs, table):
-    """Write what each value of each byte adds, by the weights of bits or of all values.
+    """Write the contribution of each value of each byte, by weights of bits or of values.
 
-    `as_costs`: a bit that is as the query wants it adds 0, and any other minus the
+    With `as_costs`, a bit that the query prefers contributes 0, and any other bit minus the
     magnitude of its weight. The table has shape (n_bytes, 256).
     """
     if len(weights) == table.size:
@@ -677,16 +683,20 @@ def write_table(weights, as_costs, table):
             copy_to(table[byte], weights[256 * byte : 256 * byte + 256])
         return
     for byte in range(len(table)):
-        entries, n_values = table[byte], 1
+        entries = table[byte]
         entries[0] = 0
+        n_values = 1
         for bit in range(8 * byte, 8 * byte + 8):
             weight = weights[bit] if bit < len(weights) else weights[0] * 0
-            of_zero, of_one = -table.dtype.type(weight), table.dtype.type(weight)
+            by_one = table.dtype.type(weight)
+            by_zero = -table.dtype.type(weight)
             if as_costs:
-                of_zero, of_one = min(of_zero, 0 * of_one), min(of_one, 0 * of_one)
+                zero = 0 * by_one
+                by_zero = min(by_zero, zero)
+                by_one = min(by_one, zero)
             for value in range(n_values):
-                entries[n_values + value] = entries[value] + of_one
-                entries[value] += of_zero
+                entries[n_values + value] = entries[value] + by_one
+                entries[value] += by_zero
             n_values *= 2
 
 
@@ -735,7 +745,7 @@ def maxsim_scan(by_entry, data, terms, unit, starts, maxima):
     Parameters
     ----------
     by_entry : array of shape (n_bytes, 256, n_tokens), float32 or float64
-        What each value of each byte of a code adds to the score by a token.
+        Contribution of each value of each byte of a code to the score with a token.
 
     data : array of shape (n_codes, n_bytes), dtype uint8
         The codes of the tokens of all documents.
@@ -744,15 +754,16 @@ def maxsim_scan(by_entry, data, terms, unit, starts, maxima):
         Factor and addend of each code.
 
     unit : float
-        What addends are multiplied by.
+        Addends are multiplied by it.
 
     starts : array of shape (n_documents + 1,)
-        Codes of document d are those from ``starts[d]`` to ``starts[d + 1]``.
+        The codes of document d are ``data[starts[d]:starts[d + 1]]``.
 
     maxima : array of shape (n_documents, n_tokens)
-        Where the maxima are written.
+        The maxima are written to it.
     """
-    n_bytes, n_tokens = data.shape[1], maxima.shape[1]
+    n_bytes = data.shape[1]
+    n_tokens = maxima.shape[1]
     sums = np.empty(n_tokens, dtype=maxima.dtype)
     for document in range(len(maxima)):
         best = maxima[document]
@@ -762,9 +773,11 @@ def maxsim_scan(by_entry, data, terms, unit, starts, maxima):
             sums[:] = 0
             for place in range(n_bytes):
                 entries = by_entry[place, octets[place]]
-                for token in range(n_tokens):  # which is compiled to sums of vectors
+                # This loop is compiled to sums of vectors.
+                for token in range(n_tokens):
                     sums[token] += entries[token]
-            factor, added = terms[code, 0], maxima.dtype.type(terms[code, 1] * unit)
+            factor = terms[code, 0]
+            added = maxima.dtype.type(terms[code, 1] * unit)
             for token in range(n_tokens):
                 score = sums[token] * factor + added
                 best[token] = score if score > best[token] else best[token]

@@ -1,16 +1,16 @@
-"""Who is similar to whom: affinity oracles over pairs of targets.
+"""Definitions of similarity: affinities of pairs of targets.
 
-An *affinity oracle* is a function of two sets of targets,
+An *affinity* (or affinity oracle) is a function of two sets of targets,
 
     affinity(y_query, y_database) -> (n_query, n_database) integers,
 
-where 0 means "not similar" and a larger number means "more similar". A pair whose affinity
-is below 0, or NaN, does not count: the item is not in the database of that query. The
-oracle says what a target is: a class label, a row of label indicators, a row of features,
-or a row of a matrix of known affinities. There is one target per sample, so that
-cross-validation may slice them.
+in which 0 means "not similar" and a larger number means "more similar". A pair with an
+affinity below 0, or NaN, is ignored, as if its item were not in the database of the query.
+A target may be a class label, a row of label indicators, a row of features, or a row of a
+matrix of known affinities. There is one target per sample, so that cross-validation can
+slice them.
 
-:class:`BaseAffinity` tells what else an oracle may know, and what holds where it does not.
+:class:`BaseAffinity` lists the optional methods of an affinity, and their defaults.
 """
 
 from ._base import BaseAffinity

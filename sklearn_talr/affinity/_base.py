@@ -1,4 +1,4 @@
-"""What all affinities have in common: targets, levels, and tables of them."""
+"""The base class of affinities: targets, levels, and tables of places among the levels."""
 
 from collections.abc import Collection
 from numbers import Integral, Number
@@ -12,7 +12,7 @@ from .._core.threads import one_thread
 from .._core.types import Any, Array, Iterator, Oracle, Rows
 from .._core.validation import as_numpy, refuse_missing
 
-NOT_COUNTED = -1  # stands in place of the index of a level
+NOT_COUNTED = -1  # marks an ignored pair in a table of places among the levels
 _COLLECTIONS = Collection, np.ndarray
 _NUMBERS = int, float, np.bool_, np.integer, np.floating
 _HOW_TO_BINARIZE = (
@@ -30,9 +30,9 @@ def lists_as_array(y):
     Raises
     ------
     ValueError
-        If rows differ in length, as lists of the labels of each sample do, if some
-        entries of a masked array are masked, or a list of strings, or a table, holds None
-        or NaN: as an array they would be like all others.
+        If rows differ in length, such as lists of the labels of each sample, if some
+        entries of a masked array are masked, or if a list of strings, or a table, holds
+        None or NaN, which an array would turn into ordinary entries.
     """
     y = as_numpy(y, "y")
     if hasattr(y, "iloc") or (isinstance(y, np.ndarray) and y.dtype == object):
@@ -59,9 +59,8 @@ def lists_as_array(y):
 def targets_as_csr(y):
     """Return a sparse matrix of targets in CSR format, with each place stored once.
 
-    A sparse matrix means what its ``toarray()`` holds, so entries that are stored more than
-    once add up, as SciPy adds them up. Loops read the entries one by one, and would take
-    each for the whole.
+    Entries that a sparse matrix stores more than once add up, as in its ``toarray()``.
+    Loops read the entries one by one, so they need the sums.
 
     Parameters
     ----------
@@ -88,10 +87,10 @@ def targets_as_csr(y):
 
 
 def places_of(affinity, y_query, y_database, levels):
-    """Places of affinities among the levels, by which tables may be indexed.
+    """Places of affinities among the levels, checked so that loops can index with them.
 
-    Oracles are written by users, and a matrix may change after it was wrapped. So what
-    `level_index` returns is checked as a whole, before loops trust it.
+    Users write affinities, and a matrix may change after it was wrapped. So the result of
+    `level_index` is checked as a whole.
 
     Parameters
     ----------
@@ -107,7 +106,7 @@ def places_of(affinity, y_query, y_database, levels):
     Returns
     -------
     index : ndarray of shape (n_query, n_database) of int
-        As of `BaseAffinity.level_index`.
+        As in `BaseAffinity.level_index`.
 
     Raises
     ------
@@ -143,12 +142,12 @@ def place_blocks(affinity, y, levels, block_size):
 
 
 def check_places(index, affinity, levels, shape):
-    """Return places of affinities as an array, or raise ValueError that names the oracle.
+    """Return places of affinities as an array, or raise ValueError that names the affinity.
 
     Parameters
     ----------
     index : array-like or Tensor
-        What an oracle has returned.
+        Places that an affinity has returned.
 
     affinity : BaseAffinity
         The oracle.
@@ -177,7 +176,7 @@ def check_places(index, affinity, levels, shape):
     if np.prod(shape):
         lowest = index.min()
         highest = index.max()
-        # An index of NaN is refused, too.
+        # An index of NaN is also refused.
         if not (lowest >= NOT_COUNTED and highest < len(levels)):
             raise ValueError(
                 f"{name} gave places from {lowest} to {highest} in its levels {levels}, "
@@ -220,7 +219,7 @@ def _look_up(values, levels):
 
 
 def refuse_row(y):
-    """Raise ValueError if labels are one row of a matrix, as MATLAB keeps vectors."""
+    """Raise ValueError if labels are one row of a matrix, like a vector of MATLAB."""
     shape = getattr(y, "shape", ())
     if len(shape) == 2 and shape[0] == 1 < shape[1]:
         raise ValueError(
@@ -260,22 +259,22 @@ _PAIRS_PER_BLOCK = 2**20  # pairs whose affinities are computed at once
 _MOST_COMPARED = 2**14  # samples whose pairs are all compared
 _MOST_STORED = 2**24  # similar pairs that are stored
 _WIDEST_TABLE = 2**16  # entries of a table of places by level
-_LACKING = -2  # stands in place of the index of an affinity that is no level
+_LACKING = -2  # marks an affinity that is not among the levels
 _SAVABLE = {}  # classes that have a plain form, by name
 
 
 class BaseAffinity:
-    """Base class of affinity oracles.
+    """Base class of affinities.
 
-    A subclass defines ``__call__`` and `levels_`, and has an affinity that hashers, tables
-    of counts, scorers and indexes take. Every other method has a default that is right for
-    any affinity. A subclass overrides a method where it knows something better: a cheaper
-    way, other targets, or what learners should do.
+    A subclass that defines ``__call__`` and `levels_` is an affinity, which hashers, tables
+    of counts, scorers and indexes take. All other methods are optional: they have a default
+    that is right for any affinity. Override a method for a cheaper computation, for other
+    kinds of targets, or to change the treatment by learners.
 
-    A plain function with the attribute ``levels_`` is an affinity too, and everything is
-    then by default. Derive from this class, and from scikit-learn's `BaseEstimator` after
-    it, for an affinity with parameters: hashers clone such an affinity and call its
-    ``fit(y)``, and a search reaches its parameters as ``affinity__name``.
+    A plain function with the attribute ``levels_`` is also an affinity, with all defaults.
+    For an affinity with parameters derive from this class, and then from scikit-learn's
+    `BaseEstimator`: hashers clone such an affinity and call its ``fit(y)``, and a search
+    sets its parameters as ``affinity__name``.
 
     Attributes
     ----------
@@ -284,17 +283,17 @@ class BaseAffinity:
         `levels_` trains in ``partial_fit(X, y, levels=levels)`` only.
 
     by_distance : bool
-        Whether targets are rows of features, and near ones are similar. A hasher is then
-        trained by other defaults, and a scorer that gets no `y` takes the features for
-        targets. False by default.
+        Whether targets are rows of features, and near rows are similar. Hashers then have
+        other defaults, and a scorer without `y` uses the features as targets. False by
+        default.
 
     comes_with_targets : bool
-        Whether the targets themselves hold the affinities, as a matrix does: other targets
-        then come with another oracle, and cannot be appended. False by default.
+        Whether the targets themselves hold the affinities, as a matrix does. Other targets
+        then come with another affinity, and cannot be appended. False by default.
 
     by_number : bool
-        Whether an item is known by its number alone, from 0 in the order of the items, and
-        the targets of queries say which numbers are relevant. False by default.
+        Whether the target of an item is its number, from 0 in the order of the items, and
+        the targets of queries hold the grades of these numbers. False by default.
 
     See Also
     --------
@@ -305,7 +304,7 @@ class BaseAffinity:
 
     Examples
     --------
-    Products cost about as much if they fall into one class of prices:
+    Products are similar if their prices differ by at most 10:
 
     >>> import numpy as np
     >>> from sklearn_talr.affinity import BaseAffinity
@@ -327,7 +326,8 @@ class BaseAffinity:
 
     def __init_subclass__(cls, savable: bool = False, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        # The class that compares knows. A class that derives from it may compare otherwise.
+        # Only the class that defines __call__ can declare this. A subclass with another
+        # __call__ may return other values.
         owner = next(
             (base for base in cls.__mro__ if "__call__" in vars(base)), BaseAffinity
         )
@@ -337,11 +337,11 @@ class BaseAffinity:
 
     @staticmethod
     def of(affinity: Oracle) -> "BaseAffinity":
-        """Return any affinity as one of this class.
+        """Return any affinity as an instance of this class.
 
         Parameters
         ----------
-        affinity : affinity oracle
+        affinity : affinity object
             An instance of this class is returned as it is. A function is wrapped.
 
         Returns
@@ -356,18 +356,18 @@ class BaseAffinity:
         """
         if isinstance(affinity, type):
             raise ValueError(
-                f"affinity must be an oracle, not a class: write {affinity.__name__}()."
+                f"affinity must be an instance, not a class: write {affinity.__name__}()."
             )
         if not (callable(affinity) or isinstance(affinity, BaseAffinity)):
             raise ValueError(
-                f"affinity must be 'auto' or an affinity oracle, got {affinity!r}. Oracles "
-                "are in sklearn_talr.affinity."
+                f"affinity must be 'auto' or an affinity object, got {affinity!r}. Choose "
+                "one of sklearn_talr.affinity, such as LabelAffinity()."
             )
         return affinity if isinstance(affinity, BaseAffinity) else _OwnFunction(affinity)
 
     @property
     def given(self) -> Oracle:
-        """The affinity as its author wrote it: the function where one is wrapped."""
+        """The affinity that was passed: the function, if one is wrapped."""
         return self
 
     # Targets
@@ -378,7 +378,7 @@ class BaseAffinity:
         Parameters
         ----------
         y : targets of length n_samples
-            As a user gives them.
+            Targets as they were passed.
 
         Returns
         -------
@@ -389,17 +389,17 @@ class BaseAffinity:
         return targets_as_csr(y) if sp.issparse(y) else np.asarray(y)
 
     def named_after(self, y: Any) -> "BaseAffinity":
-        """Return an affinity that knows the names of columns of targets, if they matter.
+        """Return an affinity that remembers the names of columns of targets, if it has any.
 
         Parameters
         ----------
         y : targets of length n_samples
-            As a user gives them.
+            Targets as they were passed.
 
         Returns
         -------
         affinity : BaseAffinity
-            By default this one, to which names mean nothing.
+            By default this one, which ignores names.
         """
         return self
 
@@ -414,12 +414,12 @@ class BaseAffinity:
         Returns
         -------
         y : targets of length n_samples
-            To be checked by `check_targets`.
+            Targets for `check_targets`.
         """
         return X
 
     def check_width(self, y_query: Any, n_items: int) -> None:
-        """Raise ValueError where targets of queries are not made for so many items.
+        """Raise ValueError if targets of queries do not fit the number of items.
 
         Parameters
         ----------
@@ -431,13 +431,13 @@ class BaseAffinity:
 
         Notes
         -----
-        By default targets have nothing to do with a number of items.
+        By default targets do not depend on the number of items.
         """
 
     def group_targets(self, y: Any) -> tuple[Any, Array] | None:
-        """Sort targets into groups of equal ones, if that is cheap.
+        """Sort targets into groups of equal targets, if that is cheap.
 
-        Codes are counted by group, and the affinity is asked about groups only.
+        Codes are counted by group, and the affinity is evaluated for groups only.
 
         Parameters
         ----------
@@ -448,12 +448,12 @@ class BaseAffinity:
         -------
         groups : tuple of (targets, ndarray of shape (n_samples,)) or None
             A target of each group, and the group of each target. None, the default, means
-            that the affinity is asked about every pair.
+            that the affinity of every pair is evaluated.
         """
         return None
 
     def memberships(self, y: Any) -> tuple[Array | None, sp.csr_array] | None:
-        """Tell to which classes targets belong, if they name classes.
+        """Return the classes of the targets, if they have classes.
 
         Parameters
         ----------
@@ -463,16 +463,16 @@ class BaseAffinity:
         Returns
         -------
         memberships : tuple of (ndarray or None, CSR of bool) or None
-            Labels of the classes, None if classes are columns, and who is a member, of
-            shape (n_samples, n_classes). None, the default, means that there are no
-            classes: nobody can vote for one or be taught one.
+            Labels of the classes, None if classes are columns, and the membership of each
+            sample, of shape (n_samples, n_classes). None, the default, means that there are
+            no classes to predict or to learn.
         """
         return None
 
     def neighborhoods(self, y: Any, levels: Array) -> sp.csr_array | None:
-        """Tell which samples are similar to a common one, or belong to a common class.
+        """Return sets of samples that are similar to the same sample, or of the same class.
 
-        Similar samples are then drawn together if minibatches would hold few of them.
+        Such samples are drawn together if minibatches would hold few similar pairs.
 
         Parameters
         ----------
@@ -485,9 +485,9 @@ class BaseAffinity:
         Returns
         -------
         neighborhoods : CSR of bool of shape (n_samples, n_columns), or None
-            A column is a sample, and its members are the samples that are similar to it, or
-            a class, if a subclass knows classes. None if there are too many samples to
-            compare all pairs, or too many pairs are similar to be stored.
+            The members of a column are the samples that are similar to one sample, or, if a
+            subclass has classes, the samples of one class. None if there are too many
+            samples to compare all pairs, or too many similar pairs to store.
         """
         n_samples = y.shape[0]
         if n_samples > _MOST_COMPARED:
@@ -515,8 +515,8 @@ class BaseAffinity:
         Returns
         -------
         levels : ndarray of shape (n_levels,)
-            In ascending order, first 0. By default they are `levels_`. Values below 0,
-            of pairs that do not count, are no levels.
+            In ascending order, first 0. By default they are `levels_`. Values below 0, of
+            ignored pairs, are not levels.
 
         Raises
         ------
@@ -528,8 +528,8 @@ class BaseAffinity:
         """
         if not hasattr(self, "levels_"):
             raise TypeError(
-                f"affinity {self!r} has no levels_: an oracle is a function with an "
-                "attribute levels_, the sorted values that it can take, first 0."
+                f"affinity {self!r} has no levels_: set its attribute levels_ to the "
+                "sorted values that it can take, first 0."
             )
         levels = np.asarray(self.levels_)
         are_numbers = levels.ndim == 1 and levels.size and levels.dtype.kind in "biuf"
@@ -551,8 +551,8 @@ class BaseAffinity:
         Returns
         -------
         index : ndarray of shape (n_query, n_database) of int
-            ``levels[index]`` are the affinities; -1 for those below 0 or NaN, of pairs
-            that do not count.
+            ``levels[index]`` are the affinities. -1 marks ignored pairs, whose affinity is
+            below 0 or NaN.
 
         Raises
         ------
@@ -574,7 +574,7 @@ class BaseAffinity:
         return index
 
     def _check_values(self, values, shape):
-        """Return what an oracle has returned as an array, or raise ValueError."""
+        """Return the values of an affinity as an array, or raise ValueError."""
         expected = (
             f"affinity {self.given!r} must return an array of numbers of shape (n_query, "
             f"n_database), here {shape}, got"
@@ -585,9 +585,7 @@ class BaseAffinity:
                 "all samples as y=PrecomputedAffinity(matrix)."
             )
         if np.ma.is_masked(values):
-            raise ValueError(
-                f"{expected} masked entries. Return -1 for pairs that do not count."
-            )
+            raise ValueError(f"{expected} masked entries. Return -1 for ignored pairs.")
         values = np.asarray(values)
         if values.shape != shape:
             raise ValueError(f"{expected} shape {values.shape}.")
@@ -603,7 +601,7 @@ class BaseAffinity:
             yield rows, self.level_index(y_query[rows], y_database, levels)
 
     def with_levels(self, levels: Array) -> "BaseAffinity":
-        """Return an affinity that knows the levels of one more chunk of targets.
+        """Return an affinity with the levels of one more chunk of targets.
 
         Parameters
         ----------
@@ -618,7 +616,7 @@ class BaseAffinity:
         return self
 
     def gain_levels(self, levels: Array) -> Array:
-        """Return levels whose gains NDCG is trained on, :math:`2^v - 1` for level v.
+        """Return the levels for the gains in NDCG training, :math:`2^v - 1` for level v.
 
         Parameters
         ----------
@@ -628,16 +626,15 @@ class BaseAffinity:
         Returns
         -------
         levels : ndarray of shape (n_levels,)
-            By default the same, so that training and metric have one gain.
+            By default the same levels, so that training and metric have the same gain.
         """
         return levels
 
     def check_contrast(self, targets: Any, levels: Array) -> None:
         """Raise ValueError unless pairs of samples differ in their affinity.
 
-        The affinity of a sample to itself does not count, nor any below 0. Blocks of pairs
-        are looked at until two affinities differ, which is soon if there is something to
-        learn.
+        The affinity of a sample to itself does not count, nor does that of ignored pairs.
+        Blocks of pairs are evaluated until two affinities differ.
 
         Parameters
         ----------
@@ -665,10 +662,10 @@ class BaseAffinity:
                 return
         if largest == 0:
             raise ValueError(
-                "No two samples are similar, so there is nothing to rank first. Check y "
-                "and groups, within which pairs do not count. "
-                "Where samples of near values of y are similar, pass "
-                "affinity=ThresholdAffinity(); y=None takes near neighbors in X as similar."
+                "No two samples are similar, so there is nothing to rank first. Check y, "
+                "and groups, within which pairs are ignored. If samples with close values "
+                "of y are similar, pass affinity=ThresholdAffinity(); with y=None near "
+                "neighbors in X are similar."
             )
         raise ValueError(
             "All pairs of samples are equally similar (only one class in y?), so every "
@@ -678,9 +675,9 @@ class BaseAffinity:
     # Minibatches
 
     def batch_table(self, y: Any) -> Array | None:
-        """Write targets as an array that minibatches are taken from, if possible.
+        """Return targets as an array from which minibatches are taken, if possible.
 
-        The array is brought to a device once. Without it the affinity is evaluated on the
+        The array is moved to a device once. Without it the affinity is evaluated on the
         host, for each batch.
 
         Parameters
@@ -696,33 +693,34 @@ class BaseAffinity:
         return None
 
     def compare_batch(self, rows: Any) -> Any:
-        """Compare all pairs of rows of the table that `batch_table` has made.
+        """Compare all pairs of rows of a table from `batch_table`.
 
         Parameters
         ----------
         rows : ndarray with n rows, or torch.Tensor
-            A minibatch; a tensor, on any device, where torch trains.
+            A minibatch; a tensor, on any device, if the torch engine trains.
 
         Returns
         -------
-        index : ndarray or Tensor of shape (n, n), as `rows` is
-            Places in the levels, of any real type; -1 for pairs that do not count.
+        index : ndarray or Tensor of shape (n, n), of the kind of `rows`
+            Places in the levels, of any real type; -1 for ignored pairs.
 
         Raises
         ------
         TypeError
-            If a subclass makes a table, but does not say how its rows compare.
+            If a subclass overrides `batch_table` but not this method.
         """
         raise TypeError(
-            f"{type(self).__name__} defines batch_table, so it must define compare_batch, "
-            "too: places in the levels of all pairs of rows of that table."
+            f"{type(self).__name__} defines batch_table, so it must also define "
+            "compare_batch, which returns places in the levels of all pairs of rows of "
+            "that table."
         )
 
     # Fits and files
 
     @property
     def is_fitted(self) -> bool:
-        """Whether a fit would find nothing that is not there already."""
+        """Whether the affinity is fitted, or has nothing to fit."""
         oracle = self.given
         return not isinstance(oracle, BaseEstimator) or "levels_" in vars(oracle)
 
@@ -737,7 +735,7 @@ class BaseAffinity:
         Returns
         -------
         affinity : BaseAffinity
-            This one, if it is no scikit-learn estimator and there is nothing to fit.
+            This one, if it is not a scikit-learn estimator, so that it has nothing to fit.
         """
         if not isinstance(self.given, BaseEstimator):
             return self
@@ -745,12 +743,12 @@ class BaseAffinity:
             return BaseAffinity.of(clone(self.given).fit(y))
 
     def to_plain(self) -> dict[str, Any]:
-        """Write the affinity as numbers, strings and lists, from which it can be read.
+        """Return the affinity as numbers, strings and lists, for files.
 
         Returns
         -------
         plain : dict
-            To be read by `from_plain`.
+            A form that `from_plain` reads.
 
         Raises
         ------
@@ -765,14 +763,14 @@ class BaseAffinity:
                 "Pickle the estimator instead, or set affinity='auto' and fit without y."
             )
         state = {key: _plain(value) for key, value in vars(self).items()}
-        # Only a fit asks for the random state, and not every state has a plain form.
+        # Only a fit needs the random state, and not every state has a plain form.
         if not isinstance(state.get("random_state"), Integral):
             state.pop("random_state", None)
         return {"name": name, "state": state}
 
     @staticmethod
     def from_plain(plain: Any) -> "BaseAffinity":
-        """Read what `to_plain` has written.
+        """Make an affinity from the form that `to_plain` returns.
 
         Parameters
         ----------
@@ -804,7 +802,7 @@ class BaseAffinity:
 def _is_fitted_attribute(key, value):
     """Whether a plain value may be a fitted attribute: a number, a list of these, or names.
 
-    None may be one, too, such as the mean of sets.
+    None is also allowed, such as for the mean of sets.
     """
     if key[:1] == "_" or key[-1:] != "_":
         return False
@@ -822,7 +820,7 @@ def _plain(value):
 
 
 class _OwnFunction(BaseAffinity):
-    """A user's function, or an object of a user's own class that can be called."""
+    """A wrapped function, or a callable object of a class outside this library."""
 
     def __init__(self, function):
         self._function = function

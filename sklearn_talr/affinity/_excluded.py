@@ -1,4 +1,4 @@
-"""Pairs that do not count: within a group, such as a camera, or of a sample with itself."""
+"""Ignored pairs: within a group, such as a camera, or of a sample with itself."""
 
 from dataclasses import dataclass
 
@@ -13,10 +13,10 @@ _SIDES = "groups_query", "groups_database"
 
 @dataclass(frozen=True, eq=False)
 class ExcludedPairs:
-    """Which pairs of a query and an item do not count, whatever their affinity is.
+    """Pairs of a query and an item that are ignored, regardless of their affinity.
 
-    The pairs of one group do not count. Where queries and items are the same samples, the
-    pair of a sample with itself may not count either.
+    The pairs within a group are ignored. If queries and items are the same samples, the
+    pair of a sample with itself may be ignored as well.
 
     Parameters
     ----------
@@ -27,8 +27,8 @@ class ExcludedPairs:
         Number of the group of each item.
 
     samples_query, samples_database : ndarray of shape (n,) of int, default=None
-        Number of the sample that each query and each item is, if a pair of equal numbers
-        does not count. None: the groups alone decide.
+        Number of the sample of each query and each item, if pairs with equal numbers are
+        ignored. None: the groups alone decide.
     """
 
     groups_query: np.ndarray
@@ -47,7 +47,7 @@ class ExcludedPairs:
         exclude_self=False,
         names=_SIDES,
     ):
-        """Exclude the pairs of one group, and perhaps each sample's pair with itself.
+        """Exclude the pairs within a group, and optionally each sample's pair with itself.
 
         Parameters
         ----------
@@ -62,12 +62,12 @@ class ExcludedPairs:
             Whether query i is item i, and is not ranked against itself.
 
         names : tuple of (str, str), default=("groups_query", "groups_database")
-            What errors call the groups of the queries and of the database.
+            Names of the groups of the queries and of the database, for errors.
 
         Returns
         -------
         excluded : ExcludedPairs or None
-            None if every pair counts.
+            None if no pair is ignored.
 
         Raises
         ------
@@ -78,7 +78,7 @@ class ExcludedPairs:
         if groups_query is None and groups_database is None:
             if not exclude_self:
                 return None
-            # Each sample is a group of its own, so that groups say all.
+            # Each sample is its own group, so that the groups alone decide.
             samples = np.arange(n_queries, dtype=np.int32)
             return cls(samples, samples)
         query_labels = _check_labels(groups_query, n_queries, names[0])
@@ -103,7 +103,7 @@ class ExcludedPairs:
         )
 
     def mask(self):
-        """Tell of each pair whether it is excluded, shape (n_queries, n_database)."""
+        """Whether each pair is excluded, shape (n_queries, n_database) of bool."""
         is_excluded = self.groups_query[:, None] == self.groups_database
         if self.samples_query is not None:
             is_excluded |= self.samples_query[:, None] == self.samples_database
@@ -123,8 +123,8 @@ class GroupedTargets:
         Numbers of groups.
 
     samples : ndarray of shape (n_samples,) of int, default=None
-        Numbers of the samples, if queries and database are the same and a sample need not
-        be in its own group. None: groups say all.
+        Numbers of the samples, if queries and database are the same samples and the groups
+        of a sample on the two sides may differ. None: the groups alone decide.
     """
 
     values: object
@@ -142,7 +142,7 @@ class GroupedTargets:
 
 
 class GroupedAffinity(BaseAffinity):
-    """An affinity without the pairs of a group; its targets are `GroupedTargets`.
+    """An affinity that ignores pairs within a group; its targets are `GroupedTargets`.
 
     Parameters
     ----------
@@ -181,26 +181,26 @@ class GroupedAffinity(BaseAffinity):
 
 
 def within_groups(affinity, y, groups, name="groups"):
-    """Leave the pairs of one group out of an affinity among the samples of one set.
+    """Return an affinity among the samples of one set that ignores pairs within a group.
 
     Parameters
     ----------
     affinity : BaseAffinity
-        Who is similar to whom. One that has groups keeps them.
+        Definition of similarity. An affinity with groups keeps them.
 
     y : targets of length n_samples
         Checked targets.
 
     groups : array-like of shape (n_samples,) or None
-        Label of the group of each sample. None leaves nothing out.
+        Label of the group of each sample. None ignores nothing.
 
     name : str, default="groups"
-        What errors call the groups.
+        Name of the groups, for errors.
 
     Returns
     -------
     affinity : BaseAffinity
-        With `NOT_COUNTED` for pairs of one group.
+        With `NOT_COUNTED` for pairs within a group.
 
     y : targets of length n_samples
         Its targets.
@@ -221,12 +221,12 @@ def leave_out_groups(
     exclude_self=False,
     names=_SIDES,
 ):
-    """Leave pairs of one group, and of a sample with itself, out of an affinity.
+    """Return an affinity that ignores pairs within a group, and of a sample with itself.
 
     Parameters
     ----------
     affinity : BaseAffinity
-        Who is similar to whom. One that has groups keeps them.
+        Definition of similarity. An affinity with groups keeps them.
 
     y_query, y_database : targets
         Checked targets of queries and of the database.
@@ -237,7 +237,7 @@ def leave_out_groups(
     Returns
     -------
     affinity : BaseAffinity
-        With `NOT_COUNTED` for the pairs that are left out.
+        With `NOT_COUNTED` for ignored pairs.
 
     y_query, y_database : targets
         Its targets.
@@ -269,10 +269,10 @@ def _check_labels(groups, n_samples, name):
     """Return the labels of groups as an array, one for each sample, or raise ValueError."""
     if groups is None:
         raise ValueError(
-            f"{name} is None, and groups of the other side are given. Pass both; a "
-            "scorer takes those of queries as `groups`, which a search hands on under "
-            "metadata routing, and other tools do not: pass them "
-            "functools.partial(scorer, groups=groups)."
+            f"{name} is None, but the other side has groups. Pass both. A scorer takes "
+            "the groups of queries as `groups`, which a search passes on with metadata "
+            "routing. Other tools do not: pass them functools.partial(scorer, "
+            "groups=groups)."
         )
     groups = as_numpy(groups, name)
     if np.shape(groups) != (n_samples,):
@@ -292,6 +292,6 @@ def _refuse_unlike_kinds(query_labels, item_labels, names):
         both_names = " and ".join(dict.fromkeys(names))
         all_kinds = " and ".join(sorted(kinds))
         raise ValueError(
-            f"{both_names}: {all_kinds} are never equal, so groups would leave nothing "
-            "out. Make labels of one type, as by np.asarray(labels).astype(str)."
+            f"{both_names}: {all_kinds} are never equal, so groups would ignore nothing. "
+            "Convert labels to one type: np.asarray(labels).astype(str)."
         )

@@ -13,30 +13,30 @@ from ._base import NOT_COUNTED, BaseAffinity, lists_as_array, targets_as_csr
 
 @parameters
 class JudgmentAffinity(BaseAffinity, BaseEstimator, savable=True):
-    """Judgments of items by queries, where queries and items are samples of two kinds.
+    """Relevance judgments (qrels) of items for queries, two kinds of samples.
 
-    A text asks for images, and a question for documents. The targets of one side are rows
-    of judgments, of shape (n_samples, n_others): a row for each sample of this side, and a
+    For example, queries are texts and items are images. The targets of one side are rows of
+    judgments, of shape (n_samples, n_others): a row for each sample of this side, and a
     column for each sample of the other. The targets of the other side are the numbers of
     these columns, of shape (n_others,). Either side may be the queries.
 
     A judgment is a grade: 0 for "not relevant", 1 for "relevant", or more for "more
-    relevant". A grade below 0, or NaN, says that the pair does not count, such as an item
-    that the query has seen before. A sparse matrix stores few pairs; what it does not store
-    is unjudged. A stored 0 was judged irrelevant. Grades of a pair that is stored more than
-    once add up, as SciPy adds them up. Rows and columns may be empty.
+    relevant". A pair with a grade below 0, or NaN, is ignored, such as an item that the
+    user of the query has seen before. Pairs that a sparse matrix does not store are
+    unjudged. A stored 0 was judged irrelevant. Grades of a pair that is stored more than
+    once add up, as in SciPy. Rows and columns may be empty.
 
     Parameters
     ----------
     unjudged : {"irrelevant", "ignored"}, default="irrelevant"
-        What a pair is that a sparse matrix does not store: of grade 0, or one that does
-        not count, so that each query ranks the items that it has judged.
+        Treatment of pairs that a sparse matrix does not store: they have grade 0, or are
+        ignored, so that each query ranks only its judged items.
 
     Attributes
     ----------
     levels_ : ndarray of shape (n_levels,)
         Sorted grades from 0 of the judgments seen by `fit`, 0 included. Grades that `fit`
-        has not seen are counted all the same.
+        has not seen still count.
 
     See Also
     --------
@@ -45,8 +45,8 @@ class JudgmentAffinity(BaseAffinity, BaseEstimator, savable=True):
 
     Examples
     --------
-    Two queries judge three items, and the second query has nothing relevant. A row for each
-    query, and a number for each item:
+    Two queries with judgments of three items; the second query has no relevant item. There
+    is a row for each query, and a number for each item:
 
     >>> import numpy as np
     >>> from sklearn_talr.affinity import JudgmentAffinity
@@ -58,7 +58,7 @@ class JudgmentAffinity(BaseAffinity, BaseEstimator, savable=True):
     array([[2, 1],
            [0, 0]])
 
-    The other way round, with a row for each item:
+    With a row for each item:
 
     >>> affinity([0], judgments.T)
     array([[2, 0, 1]])
@@ -81,12 +81,12 @@ class JudgmentAffinity(BaseAffinity, BaseEstimator, savable=True):
         Returns
         -------
         self : JudgmentAffinity
-            The fitted oracle.
+            The fitted affinity.
 
         Raises
         ------
         ValueError
-            If `y` is neither. The oracle is then what it was before.
+            If `y` is neither. The affinity is then unchanged.
         """
         self._validate_params()
         y = self.check_targets(y)
@@ -104,7 +104,7 @@ class JudgmentAffinity(BaseAffinity, BaseEstimator, savable=True):
         Returns
         -------
         targets : CSR array of shape (n_samples, n_others) or ndarray of shape (n_samples,)
-            Both hold integers, with -1 in place of NaN. Zeros that are stored remain so.
+            Both hold integers, with -1 for NaN. Stored zeros remain stored.
 
         Raises
         ------
@@ -117,8 +117,8 @@ class JudgmentAffinity(BaseAffinity, BaseEstimator, savable=True):
         if sp.issparse(y) or y.dtype.kind not in "iu" or (y.size and y.min() < 0):
             raise ValueError(
                 "y of one dimension must be numbers of columns of judgments, integers from "
-                f"0, got {y.dtype}. Turn a mask into numbers by np.flatnonzero, and write "
-                "judgments with a row for each sample, as y[:, None]."
+                f"0, got {y.dtype}. Turn a mask into numbers with np.flatnonzero, and pass "
+                "judgments with a row for each sample: y[:, None]."
             )
         return y.astype(np.intp, copy=False)
 
@@ -161,7 +161,7 @@ class JudgmentAffinity(BaseAffinity, BaseEstimator, savable=True):
         Returns
         -------
         index : ndarray of shape (n_query, n_database) of int
-            ``levels[index]`` are the grades, and -1 stands for pairs that do not count.
+            ``levels[index]`` are the grades, and -1 marks ignored pairs.
 
         Raises
         ------
@@ -175,7 +175,7 @@ class JudgmentAffinity(BaseAffinity, BaseEstimator, savable=True):
         if np.any(is_lacking & is_counted):
             raise ValueError(f"y has grades that are not among the levels {levels}.")
         index = np.where(is_counted, index, NOT_COUNTED)
-        # What a sparse matrix does not store becomes 0. Where that must mean "not counted",
+        # Entries that a sparse matrix does not store become 0. If they are to be ignored,
         # all places are one higher until the table is dense.
         shift = int(self.unjudged == "ignored")
         block.data = (index + shift).astype(np.min_scalar_type(-len(levels) - 1))
@@ -198,12 +198,12 @@ class JudgmentAffinity(BaseAffinity, BaseEstimator, savable=True):
         Returns
         -------
         affinity : ndarray of shape (n_query, n_database) of int64
-            Grades, 0 where none is stored, and -1 where the pair does not count.
+            Grades: 0 for pairs that are not stored, and -1 for ignored pairs.
 
         Raises
         ------
         ValueError
-            If both sides have judgments, or neither, or a number is not that of a column.
+            If both sides have judgments, or neither, or a number has no column.
         """
         y_query = self.check_targets(y_query)
         y_database = self.check_targets(y_database)
@@ -216,9 +216,9 @@ class JudgmentAffinity(BaseAffinity, BaseEstimator, savable=True):
 def query_groups(judgments: Rows) -> NDArray[np.int64]:
     """Group queries that share relevant items, for cross-validation over queries.
 
-    Two queries with a relevant item in common are alike. If one is trained on and the other
-    tested on, the test is no test of unseen queries. Groups keep them together: give them
-    to scikit-learn's ``GroupKFold``.
+    If two queries share a relevant item, and one is in the training set and the other in
+    the test set, the test is not one of unseen queries. Pass these groups to scikit-learn's
+    ``GroupKFold``, which keeps such queries together.
 
     Parameters
     ----------
@@ -228,9 +228,10 @@ def query_groups(judgments: Rows) -> NDArray[np.int64]:
     Returns
     -------
     groups : ndarray of shape (n_queries,) of int
-        Number of the group of each query, from 0, in the order of their first queries. Two
-        queries are in one group if a chain of queries leads from one to the other in which
-        neighbors share a relevant item. A query without a relevant item is alone.
+        Number of the group of each query, from 0, in the order of their first queries.
+        Groups are connected components: two queries are in one group if a chain of queries
+        connects them in which neighbors share a relevant item. A query without a relevant
+        item is its own group.
 
     Raises
     ------
@@ -239,9 +240,9 @@ def query_groups(judgments: Rows) -> NDArray[np.int64]:
 
     Notes
     -----
-    If many items are relevant to many queries, all queries may be in one group, and there
-    is nothing that could be held out. Drop items that most queries share first, or hold out
-    queries and items together.
+    If many items are relevant to many queries, all queries may be in one group, so that
+    none can be held out. Then drop items that most queries share, or hold out queries and
+    items together.
 
     Examples
     --------
@@ -282,7 +283,7 @@ def _check_judgments(y, name):
     if np.any(np.isinf(grades) | (grades > np.floor(grades)) | (grades >= 2.0**63)):
         raise ValueError(
             f"{name} must hold integers, which are grades (0: not relevant; below 0, or "
-            "NaN: does not count). Round or bin fractions."
+            "NaN: ignored). Round or bin fractions."
         )
     if grades.dtype.kind in "iu":
         return matrix
@@ -302,8 +303,8 @@ def _judgments_of(y_query, y_database):
         raise ValueError(
             "one of y_query and y_database must be judgments, of shape (n_samples, "
             "n_others), and the other numbers of their columns, of shape (n_others,), but "
-            f"both are {kind}. For samples of one kind, of which each judges the others, "
-            "pass y=PrecomputedAffinity(matrix)."
+            f"both are {kind}. If queries and items are the same samples, pass "
+            "y=PrecomputedAffinity(matrix)."
         )
     judgments, columns = sorted((y_query, y_database), key=lambda y: -y.ndim)
     if columns.size and columns.max() >= judgments.shape[1]:

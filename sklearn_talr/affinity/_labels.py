@@ -50,15 +50,15 @@ class LabelAffinity(_ClassAffinity, savable=True):
     """Affinity 1 between samples of the same class, 0 otherwise.
 
     Targets are class labels of shape (n_samples,), which may be numbers or strings. Every
-    sample has one: NaN, None, and a -1 among other numbers than 1 are refused, for they
-    mark samples without a label, unless -1 is `ignored`.
+    sample has a label: NaN, None, and a -1 among numbers other than 1 raise an error, since
+    they mark samples without a label, unless -1 is `ignored`.
 
     Parameters
     ----------
     ignored : int, float or str, default=None
-        Label of samples that do not count, such as -1 in semi-supervised data: pairs of
-        such a sample have affinity -1, so that it is no item of any query, and no query.
-        None: all samples count.
+        Label of ignored samples, such as -1 in semi-supervised data. Pairs with such a
+        sample have affinity -1, so that it is neither a query nor an item of any query.
+        None ignores no sample.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class LabelAffinity(_ClassAffinity, savable=True):
     ignored: float | str | None = None
 
     def fit(self, y: ArrayLike) -> Self:
-        """Check the targets, from which there is nothing to learn.
+        """Check the targets. There is nothing to learn from them.
 
         Parameters
         ----------
@@ -94,13 +94,13 @@ class LabelAffinity(_ClassAffinity, savable=True):
         Returns
         -------
         self : LabelAffinity
-            The oracle itself.
+            This affinity.
         """
         self._validate_params()
         if self.ignored is not None and self.ignored != self.ignored:
             raise ValueError(
                 "ignored=nan is equal to no label, not even to NaN. Give samples without a "
-                "label another one, as np.where(np.isnan(y), -1, y) with ignored=-1."
+                "label another one: np.where(np.isnan(y), -1, y) with ignored=-1."
             )
         y = self.check_targets(y)
         if self.ignored is not None and len(y) and np.all(y == self.ignored):
@@ -113,8 +113,8 @@ class LabelAffinity(_ClassAffinity, savable=True):
     def check_targets(self, y: Any) -> Any:
         """Return the labels as a 1-D array, or raise ValueError.
 
-        Labels of -1 are refused unless they are `ignored`, for by -1 scikit-learn marks
-        samples without a label. They are taken for a class if all other labels are 1, or if
+        Labels of -1 raise an error unless they are `ignored`, since scikit-learn marks
+        samples without a label with -1. They are a class if all other labels are 1, or if
         some are less than -1.
         """
         y = lists_as_array(y)
@@ -155,8 +155,8 @@ class LabelAffinity(_ClassAffinity, savable=True):
     def group_targets(self, y: Any) -> tuple[Any, Array] | None:
         """Return the distinct labels, sorted, and the index among them of each target."""
         y = self.check_targets(y)
-        # Integers that lie close together are looked up in a table, block by block: sorting
-        # a hundred million labels would take longer than counting them, and 25 bytes each.
+        # Integers in a narrow range are looked up in a table, block by block. Sorting a
+        # hundred million labels would take longer than counting them, and 25 bytes each.
         is_integer = y.dtype.kind in "iu" and len(y)
         if not is_integer or int(y.max()) - int(y.min()) >= _WIDEST_TABLE:
             return np.unique(y, return_inverse=True)
@@ -192,7 +192,7 @@ class LabelAffinity(_ClassAffinity, savable=True):
         return self.group_targets(y)[1] if all_are_compared else None
 
     def compare_batch(self, rows: Any) -> Any:
-        """Compare numbers of labels: True where they are equal."""
+        """Compare numbers of labels: True for equal numbers."""
         return rows[:, None] == rows
 
     def __call__(self, y_query: ArrayLike, y_database: ArrayLike) -> Array:
@@ -209,7 +209,7 @@ class LabelAffinity(_ClassAffinity, savable=True):
         Returns
         -------
         affinity : ndarray of shape (n_query, n_database), dtype uint8 or int8
-            1 where the labels are equal, and -1 where one of them is `ignored`.
+            1 if the labels are equal, 0 if not, and -1 if one of them is `ignored`.
         """
         y_query = self.check_targets(y_query)
         y_database = self.check_targets(y_database)
@@ -234,8 +234,7 @@ def _refuse_unlike_sides(y_query, y_database):
     if len(query_kinds) == len(item_kinds) == 1 and query_kinds != item_kinds:
         raise ValueError(
             f"y_query holds {query_kinds.pop()} and y_database {item_kinds.pop()}, which "
-            "are never equal. Make both sides of one type, as by "
-            "np.asarray(y).astype(str)."
+            "are never equal. Convert both sides to one type: np.asarray(y).astype(str)."
         )
 
 
@@ -258,7 +257,7 @@ class SharedLabelAffinity(_ClassAffinity, savable=True):
 
     label_names_in_ : ndarray of shape (n_labels,)
         Names of the columns, if `fit` saw a data frame whose names are all strings. Data
-        frames with other names, or in another order, are refused from then on.
+        frames with other names, or in another order, then raise an error.
 
     See Also
     --------
@@ -290,7 +289,7 @@ class SharedLabelAffinity(_ClassAffinity, savable=True):
         Returns
         -------
         self : SharedLabelAffinity
-            The fitted oracle.
+            The fitted affinity.
         """
         # _fit_context would skip this in a hasher's fit.
         self._validate_params()
@@ -302,14 +301,14 @@ class SharedLabelAffinity(_ClassAffinity, savable=True):
         return replace_fitted(self, fitted)
 
     def fit_clone(self, y: Any) -> BaseAffinity:
-        """Return a clone that is fitted to targets, with the names that are known."""
+        """Return a clone that is fitted to targets, with the names of labels."""
         fitted = super().fit_clone(y)
         if hasattr(self, "label_names_in_"):
             fitted.label_names_in_ = self.label_names_in_
         return fitted
 
     def named_after(self, y: Any) -> BaseAffinity:
-        """Return an affinity that knows the names of labels."""
+        """Return an affinity with the names of labels."""
         names = _names_of(y)
         if names is None or hasattr(self, "label_names_in_"):
             return self
@@ -351,7 +350,7 @@ class SharedLabelAffinity(_ClassAffinity, savable=True):
         )
 
     def with_levels(self, levels: Array) -> BaseAffinity:
-        """Return an oracle for targets that may share more labels than before."""
+        """Return an affinity for targets that may share more labels than before."""
         wider = copy.copy(self)
         wider.levels_ = max(self.levels_, levels, key=len)
         return wider
@@ -359,9 +358,9 @@ class SharedLabelAffinity(_ClassAffinity, savable=True):
     def gain_levels(self, levels: Array) -> Array:
         """Return levels whose gains are the numbers of shared labels.
 
-        With gains that grow exponentially the few pairs of a batch that share the most
-        labels outweigh all others; held-out NDCG with these gains was no higher for it,
-        and average precision lower.
+        With exponential gains the few pairs of a batch that share the most labels outweigh
+        all others. Training with them did not raise held-out NDCG with exponential gains,
+        and lowered average precision.
         """
         return np.log2(1.0 + levels)
 
@@ -376,7 +375,7 @@ class SharedLabelAffinity(_ClassAffinity, savable=True):
         return (np.asarray(y) > 0).astype(np.uint8)
 
     def compare_batch(self, rows: Any) -> Any:
-        """Count shared labels, or tell where there are any if `binary`."""
+        """Count shared labels, or, if `binary`, whether there are any."""
         rows = rows.astype(np.float32) if isinstance(rows, np.ndarray) else rows.float()
         shared = rows @ rows.T
         return shared > 0 if self.binary else shared
@@ -437,27 +436,27 @@ def refuse_other_numbers(y):
     if values.dtype.kind == "f" and np.any(values % 1):
         raise ValueError(
             "y must be a 0/1 label indicator of shape (n_samples, n_labels), but holds "
-            "fractions. If they are probabilities of labels, say which labels a sample "
-            "has, as (y > 0.5).astype(int). If they are affinities, round them, and wrap "
-            "the matrix as PrecomputedAffinity(y)."
+            "fractions. If they are probabilities of labels, pass (y > 0.5).astype(int). "
+            "If they are affinities, round them, and wrap the matrix as "
+            "PrecomputedAffinity(y)."
         )
     if values.dtype.kind in "if" and np.any(values < 0):
         raise ValueError(
             "y must be a 0/1 label indicator of shape (n_samples, n_labels), but holds "
             f"{values.min()}. If a sample lacks the labels that are negative, pass "
-            "(y > 0).astype(int). If negative ones are pairs of samples that do not count, "
-            "pass PrecomputedAffinity(y)."
+            "(y > 0).astype(int). If negative ones are ignored pairs of samples, pass "
+            "PrecomputedAffinity(y)."
         )
     raise ValueError(
         "y must be a 0/1 label indicator of shape (n_samples, n_labels). Wrap a "
         "matrix of affinities as PrecomputedAffinity(y), and turn lists of labels "
-        "into indicators by MultiLabelBinarizer().fit_transform(y). If it holds two other "
-        "numbers, say which of them is a label, as (y == 2).astype(int)."
+        "into indicators with MultiLabelBinarizer().fit_transform(y). If it holds two "
+        "other numbers, choose the one that is a label: (y == 2).astype(int)."
     )
 
 
 def has_unlabeled(y):
-    """Whether labels hold a -1 among others, by which scikit-learn marks what has none.
+    """Whether labels hold a -1 among others, the mark of scikit-learn for missing labels.
 
     It is a class if all other labels are 1, or if some are less than -1.
     """

@@ -15,19 +15,19 @@ from ._base import NOT_COUNTED, BaseAffinity, lists_as_array, targets_as_csr
 class PrecomputedAffinity(BaseAffinity):
     """A known matrix of affinities, safe to slice in cross-validation.
 
-    Give it to `fit` as `y`. If an (n, n) array is given as `y`, scikit-learn slices it by
-    rows only and does not say so. This object slices rows and columns together. It is the
-    targets and their oracle at once: a selection of samples remembers which rows of the
-    matrix they are, so that the affinity between two selections remains known.
+    Pass it to `fit` as `y`. scikit-learn slices an (n, n) array by rows only, without a
+    warning; this object slices rows and columns together. It is the targets and their
+    affinity at once: a selection of samples remembers its rows of the matrix, so that the
+    affinity between two selections is known.
 
     Parameters
     ----------
     affinity : {array-like, sparse matrix} of shape (n_samples, n_samples)
-        Integers, 0 for "not similar". Entries below 0, and NaN, are pairs that do not
-        count, which is -1 from then on. Rows are queries and columns database items; the
-        matrix need not be symmetric. Entries that a sparse matrix stores more than once
-        add up, as SciPy adds them up. An integer array or an integer CSR matrix without
-        entries below -1 is not copied, and must not be changed afterwards.
+        Integers, 0 for "not similar". Pairs with entries below 0, or NaN, are ignored; they
+        become -1. Rows are queries and columns are database items; the matrix need not be
+        symmetric. Entries that a sparse matrix stores more than once add up, as in SciPy.
+        An integer array or an integer CSR matrix without entries below -1 is not copied,
+        and must not be changed afterwards.
 
     Attributes
     ----------
@@ -75,8 +75,8 @@ class PrecomputedAffinity(BaseAffinity):
         values = matrix.data if sp.issparse(matrix) else matrix
         if values.dtype.kind not in "biuf" or np.any(values % 1 > 0):
             raise ValueError(
-                "affinity must hold integers (0: not similar, below 0: does not count); "
-                "fractional values have no place in a ranking by levels. Round or bin them."
+                "affinity must hold integers (0: not similar, below 0: ignored). Round or "
+                "bin fractions."
             )
         if values.dtype.kind not in "iu" or np.any(values < NOT_COUNTED):
             values = np.where(values >= 0, values, NOT_COUNTED).astype(np.int64)
@@ -109,7 +109,7 @@ class PrecomputedAffinity(BaseAffinity):
         ----------
         rows : slice, index array or boolean mask
             The samples to keep. A tuple ``(rows, ...)``, with which scikit-learn indexes
-            arrays, is understood as its first entry.
+            arrays, counts as its first entry.
 
         Returns
         -------
@@ -152,7 +152,7 @@ class PrecomputedAffinity(BaseAffinity):
         return self
 
     def neighborhoods(self, y: Any, levels: Array) -> sp.csr_array | None:
-        """Tell which samples are similar, of a sparse matrix however large it is."""
+        """Return similar samples; a sparse matrix may have any size."""
         if not sp.issparse(self._matrix):
             return super().neighborhoods(y, levels)
         rows = self._rows_of(y)
@@ -173,7 +173,7 @@ class PrecomputedAffinity(BaseAffinity):
         Returns
         -------
         affinity : ndarray of shape (n_query, n_database) of int
-            Entries of the matrix, -1 where a pair does not count.
+            Entries of the matrix, -1 for ignored pairs.
         """
         rows = self._rows_of(y_query)
         columns = self._rows_of(y_database)

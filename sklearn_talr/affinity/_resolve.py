@@ -17,26 +17,27 @@ from ._threshold import ThresholdAffinity
 def fit_affinity(
     affinity: Affinity, X: Rows, y: Any, groups: Column = None
 ) -> tuple[BaseAffinity, Any, Array]:
-    """Settle who is similar to whom in `fit(X, y)` of a hasher.
+    """Resolve and fit the affinity in `fit(X, y)` of a hasher.
 
     Parameters
     ----------
-    affinity : "auto" or affinity oracle
-        As the user gave it; an oracle that is a scikit-learn estimator is cloned first.
+    affinity : "auto" or affinity object
+        The parameter of the hasher. An affinity that is a scikit-learn estimator is cloned
+        first.
 
     X : {ndarray, CSR} of shape (n_samples, n_features)
         Checked features.
 
     y : targets of length n_samples or None
-        As the user gave them. None means what the affinity makes of X.
+        Targets as they were passed. None means the targets that the affinity makes from X.
 
     groups : array-like of shape (n_samples,), default=None
-        Labels of groups, within which pairs do not count.
+        Labels of groups, within which pairs are ignored.
 
     Returns
     -------
     affinity : BaseAffinity
-        Fitted. The user's own object is ``affinity.given``.
+        The fitted affinity. ``affinity.given`` is the object that was passed.
 
     targets : targets of length n_samples
         Checked targets.
@@ -47,7 +48,8 @@ def fit_affinity(
     Raises
     ------
     ValueError
-        If X and y do not fit, no pair of samples is similar, or all are equally so.
+        If X and y differ in length, no pair of samples is similar, or all pairs are equally
+        similar.
 
     Examples
     --------
@@ -69,11 +71,11 @@ def fit_affinity(
 def resolve_affinity(
     affinity: Affinity, X: Rows | None, y: Any
 ) -> tuple[BaseAffinity, Any]:
-    """Settle which affinity and which targets a user means, without fitting anything.
+    """Resolve "auto" and check the targets, without fitting anything.
 
     Parameters
     ----------
-    affinity : "auto" or affinity oracle
+    affinity : "auto" or affinity object
         ``"auto"`` chooses by the form of `y`, which may be labels, indicators, a
         :class:`PrecomputedAffinity`, a square matrix, or None for distances in X.
 
@@ -81,21 +83,21 @@ def resolve_affinity(
         Checked features. They are the targets if `y` is None. None if there are none.
 
     y : targets of length n_samples or None
-        Targets as the user gave them.
+        Targets as they were passed.
 
     Returns
     -------
     affinity : BaseAffinity
-        The oracle that the user gave, or an unfitted one.
+        The affinity that was passed, or an unfitted one for "auto".
 
     targets : targets of length n_samples
-        Checked targets of that oracle.
+        Its checked targets.
 
     Raises
     ------
     ValueError
-        If `affinity` is no oracle, the form of `y` tells none, or X and y differ in their
-        number of samples.
+        If `affinity` is not an affinity object, the form of `y` is ambiguous, or X and y
+        differ in their number of samples.
 
     Examples
     --------
@@ -123,7 +125,7 @@ def resolve_affinity(
 
 
 def _affinity_by_form(y):
-    """The affinity that the form of the targets means, and the targets as it takes them."""
+    """The affinity for the form of the targets, and the targets in the form it takes."""
     if y is None:
         return ThresholdAffinity(), None
     if isinstance(y, BaseAffinity):
@@ -156,7 +158,7 @@ def _affinity_by_form(y):
 
 
 def _refuse_fractions(y):
-    """Raise ValueError if a matrix holds what is neither an indicator nor an affinity."""
+    """Raise ValueError if entries of a matrix are neither indicators nor affinities."""
     values = y.data if sp.issparse(y) else y
     if values.dtype.kind not in "if":
         return
@@ -165,9 +167,9 @@ def _refuse_fractions(y):
         raise ValueError(
             f"y of shape {y.shape} is neither a 0/1 label indicator nor a matrix "
             "of affinities, which are non-negative integers. If its rows are "
-            "features, by whose distance samples are similar, pass "
+            "features whose distance defines similarity, pass "
             "affinity=ThresholdAffinity(). Round or bin affinities. If negative "
-            "ones, or NaN, are of pairs that do not count: PrecomputedAffinity(y). "
+            "ones, or NaN, are ignored pairs: PrecomputedAffinity(y). "
             "If a sample lacks labels that are -1: (y > 0).astype(int). If "
             "fractions are probabilities of labels: (y > 0.5).astype(int)."
         )
@@ -181,7 +183,7 @@ def _refuse_quantities(y):
     if np.any(numbers % 1) or n_distinct > max(20, len(numbers) // 3):
         raise ValueError(
             f"y holds {n_distinct} different numbers in {len(numbers)} samples, which look "
-            "like values of a quantity and not like classes. If samples of near values are "
-            "similar, pass affinity=ThresholdAffinity(). If the numbers are classes, "
+            "like values of a quantity and not like classes. If samples with close values "
+            "are similar, pass affinity=ThresholdAffinity(). If the numbers are classes, "
             "number them from 0: np.unique(y, return_inverse=True)[1]."
         )

@@ -46,37 +46,39 @@ class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
         Affinity of each quantile, at least 1, and higher for smaller quantiles.
 
     metric : {"euclidean", "jaccard"}, default="euclidean"
-        Distance of rows. "jaccard" is that of sets, one minus the Tanimoto similarity, of
-        rows of 0 and 1 such as the fingerprints of molecules. Two rows without a 1 are
-        equal, at distance 0, as in SciPy; RDKit gives them a similarity of 0.
+        Distance of rows. "jaccard" is the Jaccard distance of sets, one minus the Tanimoto
+        similarity, for rows of 0 and 1 such as the fingerprints of molecules. Two rows
+        without a 1 are equal, at distance 0, as in SciPy; RDKit gives them a similarity of
+        0.
 
     subsample : int, default=5_000
-        Number of rows, at least 2, from which the thresholds are found. If there are more
-        rows, so many of them are drawn at random.
+        Maximum number of rows, at least 2, from which the thresholds are computed. If `y`
+        has more rows, a random sample of this size is used.
 
     random_state : int, RandomState instance or None, default=0
-        Seed of the drawing of rows.
+        Seed of the sample.
 
     Attributes
     ----------
     thresholds_ : ndarray of shape (n_quantiles,)
-        Greatest distance of each quantile, in the order of `quantiles`, and what rounding
-        may add to it.
+        Greatest distance of each quantile, in the order of `quantiles`, plus a margin for
+        rounding.
 
     levels_ : ndarray of shape (n_quantiles + 1,)
         Sorted values that the affinity can take, 0 included.
 
     mean_ : ndarray of shape (n_features,) or None
-        Mean of the rows seen by `fit`, from which distances are measured; None of sets.
+        Mean of the rows seen by `fit`, which is subtracted before distances are computed.
+        None for sets.
 
     n_features_in_ : int
         Number of features of the rows seen by `fit`.
 
     Notes
     -----
-    Pairs at a threshold are within it. The level of a pair depends on nothing else: it is
-    the same in both directions, and whatever other rows are asked about. Numbers such as
-    prices, whose binary fractions are rounded, have one level for one distance, too.
+    Pairs at a threshold are within it. The level of a pair depends only on the two rows: it
+    is the same in both directions, and does not depend on other rows of the call. This also
+    holds for numbers such as prices, whose binary fractions are rounded.
 
     References
     ----------
@@ -84,8 +86,8 @@ class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
 
     Examples
     --------
-    Of six pairs the nearest half is similar. Equal rows have distance 0, which is the
-    nearest.
+    The nearest half of the six pairs is similar. Equal rows have distance 0, so they get
+    the highest level:
 
     >>> import numpy as np
     >>> from sklearn_talr.affinity import ThresholdAffinity
@@ -99,7 +101,7 @@ class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
     >>> affinity.fit([10.0, 11.0, 15.0, 90.0])([12.0], [11.0, 30.0])
     array([[2, 1]])
 
-    The first two sets share two of three, and two pairs are tied at one of four:
+    The first two sets share two of three elements, and two pairs share one of four:
 
     >>> sets = [[1, 1, 0, 0], [1, 1, 1, 0], [0, 0, 1, 1], [1, 0, 0, 1]]
     >>> affinity = ThresholdAffinity((0.6, 0.1), (1, 2), metric="jaccard").fit(sets)
@@ -135,19 +137,19 @@ class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
         Returns
         -------
         self : ThresholdAffinity
-            The fitted oracle.
+            The fitted affinity.
 
         Raises
         ------
         ValueError
-            If a parameter or a row is not valid, or there is one row only. The oracle is
-            then what it was before.
+            If a parameter or a row is not valid, or there is only one row. The affinity is
+            then unchanged.
 
         Warns
         -----
         UserWarning
-            If a level cannot occur, because so many pairs of rows have one distance.
-            Single numbers, such as ages, are equal as a matter of course.
+            If a level cannot occur, because too many pairs of rows have the same distance.
+            There is no warning for single numbers, such as ages, which are often equal.
         """
         # _fit_context would skip this in a hasher's fit.
         self._validate_params()
@@ -171,14 +173,13 @@ class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
             rounding = 0.0
         else:
             mean = rows.mean(axis=0, dtype=np.float64)
-            # Equal distances of decimal fractions differ by what these are rounded by. A
-            # row far from all others, such as one of -9999, must not decide how much that
-            # is.
+            # Equal distances of decimal fractions differ by rounding. The quantile keeps an
+            # outlier, such as a row of -9999, from setting the margin.
             length = np.quantile(row_norms(rows), 0.99)
             rounding = 8 * np.finfo(rows.dtype).eps * length
             thresholds = _euclidean_quantiles(rows, mean, quantiles)
             thresholds = thresholds * (1 + rows.shape[1] * _EPS) + rounding
-        # Equal numbers, such as ages, are no repeated rows.
+        # Equal single numbers, such as ages, do not count as repeated rows.
         if self.metric == "jaccard" or rows.shape[1] > 1:
             n_rows = rows.shape[0]
             _warn_of_lost_levels(
@@ -199,8 +200,8 @@ class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
     def check_targets(self, y: Any) -> Any:
         """Return the feature rows as a 2-D float array, or raise ValueError.
 
-        Single numbers, of shape (n_samples,), become rows of one feature. Of sets rows stay
-        what they are, CSR too.
+        Single numbers, of shape (n_samples,), become rows of one feature. Rows of sets keep
+        their form, which may be CSR.
         """
         y = as_numpy(y, "y")
         if self.metric == "jaccard":
@@ -261,7 +262,7 @@ class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
         Raises
         ------
         sklearn.exceptions.NotFittedError
-            If the oracle is not fitted. Thresholds come from training data, never from
+            If the affinity is not fitted. Thresholds come from training data, never from
             queries.
         """
         check_is_fitted(self)
@@ -270,8 +271,8 @@ class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
         for rows in (y_query, y_database):
             if rows.shape[1] != self.n_features_in_:
                 raise ValueError(
-                    f"y has {rows.shape[1]} features, but the thresholds are those of "
-                    f"distances between rows of {self.n_features_in_} features."
+                    f"y has {rows.shape[1]} features, but the thresholds are for rows of "
+                    f"{self.n_features_in_} features."
                 )
         limits = np.sort(self.thresholds_)
         if self.metric == "jaccard":
@@ -284,7 +285,7 @@ class ThresholdAffinity(BaseAffinity, BaseEstimator, savable=True):
         is_near = np.zeros(squares.shape, dtype=bool)
         for limit in limits:
             is_near |= np.abs(squares - limit) <= margin
-        # Where rounding may decide, distances come from differences.
+        # If rounding may decide the level, the distance comes from differences.
         query, item = np.nonzero(is_near)
         for part in slices(len(query), max(1, _CELLS_PER_BLOCK // len(self.mean_))):
             differences = _squares(y_query[query[part]], y_database[item[part]])
@@ -311,9 +312,9 @@ def _jaccard_quantiles(rows, quantiles):
 
 
 def _euclidean_quantiles(rows, mean, quantiles):
-    """Quantiles of the distances of all pairs of rows, as differences give them.
+    """Quantiles of the distances of all pairs of rows, computed from differences.
 
-    Squares that are differences of products only tell which pairs have these distances.
+    Squares from differences of products are only used to find the pairs at the quantiles.
     """
     squares = euclidean_distances(rows - mean, squared=True)
     # The diagonal holds no pair. No pair has a negative square.
@@ -336,10 +337,10 @@ def _distances_of_squares(values, squares, rows):
 
 
 def _approximate_squares(queries, items):
-    """Squared distances of all pairs of centered rows, and what rounding may change.
+    """Squared distances of all pairs of centered rows, and their rounding errors.
 
-    Squares as differences of products lose digits, the more the longer rows are. In single
-    precision, if it holds them, they take half the time.
+    Differences of products lose digits, more for longer rows. Single precision takes half
+    the time, if it can hold the lengths.
 
     Returns
     -------
@@ -371,8 +372,8 @@ def _warn_of_lost_levels(quantiles, levels, thresholds, *, rounding, n_pairs):
         Equal distances differ by this much at most.
 
     n_pairs : int
-        Number of pairs of rows that were compared. A quantile that holds less than one pair
-        says nothing.
+        Number of pairs of rows that were compared. Quantiles with less than one pair are
+        left out.
     """
     by_quantile = np.argsort(quantiles)
     steps = np.diff(thresholds[by_quantile])
@@ -385,10 +386,10 @@ def _warn_of_lost_levels(quantiles, levels, thresholds, *, rounding, n_pairs):
     share = quantiles[lost[0]]
     warn_caller(
         f"Levels {levels[lost].tolist()} of ThresholdAffinity cannot occur: among the "
-        f"nearest {100 * share:.3g} % of pairs many have one distance, "
-        f"{thresholds[lost[0]]:.3g}, as of repeated rows. Drop repeated rows, as "
-        "np.unique(rows, axis=0) does, pass larger quantiles, or say that fewer levels are "
-        f"meant: ThresholdAffinity(quantiles={quantiles[possible].tolist()}, "
+        f"nearest {100 * share:.3g} % of pairs many have the same distance, "
+        f"{thresholds[lost[0]]:.3g}, like repeated rows. Drop repeated rows with "
+        "np.unique(rows, axis=0), pass larger quantiles, or pass fewer levels: "
+        f"ThresholdAffinity(quantiles={quantiles[possible].tolist()}, "
         f"levels={levels[possible].tolist()})."
     )
 

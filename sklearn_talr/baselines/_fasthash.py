@@ -10,8 +10,9 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 from .._core.compat import Interval
 from .._core.parameters import KW_ONLY, parameters
-from .._core.types import Any, Callable
+from .._core.types import Any
 from .._core.validation import Space
+from ..hashing import HashFunction
 from ._graph_cuts import PairwiseBits
 from ._sampled_pairs import DiscreteHasher
 
@@ -108,8 +109,6 @@ class FastHasher(DiscreteHasher):
     0.7
     """
 
-    _follows_arrays = False  # trees are scikit-learn's
-
     _parameter_constraints = {
         **DiscreteHasher._parameter_constraints,
         "n_trees": [Interval(Integral, 1, None, closed="left")],
@@ -139,7 +138,7 @@ class FastHasher(DiscreteHasher):
                 bit[:] = np.where(_activations(trees, X) > 0, 1, -1)
                 loss = pairs.loss(codes[:, : place + 1])
                 losses.append(loss)
-                progress.told = f"loss = {loss:.6f}"
+                progress.message = f"loss = {loss:.6f}"
         return progress.finish()
 
     def _fit_trees(self, X, bit, rng):
@@ -155,12 +154,8 @@ class FastHasher(DiscreteHasher):
         )
         return trees.fit(X, bit)
 
-    @property
-    def _n_features_out(self):
-        return len(self.estimators_)
-
-    def hash_function(self, space: Space) -> Callable[..., Any]:
-        """Return the function from rows to activations: the trees of each bit.
+    def __talr_hash_function__(self, space: Space) -> HashFunction:
+        """Make the hash function of this fit: the trees of each bit.
 
         Parameters
         ----------
@@ -169,8 +164,8 @@ class FastHasher(DiscreteHasher):
 
         Returns
         -------
-        function : callable
-            ``function(X) -> activations`` of shape (n, n_bits).
+        function : HashFunction
+            Its activations are sums of the trees' values.
         """
         estimators = self.estimators_
 
@@ -178,7 +173,12 @@ class FastHasher(DiscreteHasher):
             X = X.toarray() if sp.issparse(X) else X
             return np.stack([_activations(trees, X) for trees in estimators], axis=1)
 
-        return activations
+        return HashFunction(activations=activations, n_bits=len(estimators))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.array_api_support = False  # trees are scikit-learn's
+        return tags
 
 
 def _fitted_attributes(estimators, losses):

@@ -146,7 +146,7 @@ class MACHasher(DiscreteHasher):
                 svms.fit(codes)
                 loss = pairs.loss(svms.outputs)
                 history.add(loss, svms)
-                progress.told = f"loss = {loss:.6f}"
+                progress.message = f"loss = {loss:.6f}"
                 if not np.any(svms.outputs != codes):
                     break
         return progress.finish()

@@ -175,7 +175,7 @@ class StructHasher(DiscreteHasher):
                 codes[:, bit] = signs(X @ direction)
                 loss = svm.fit(codes[:, : bit + 1])
                 losses.append(loss)
-                progress.told = f"loss = {loss:.6f}"
+                progress.message = f"loss = {loss:.6f}"
         return progress.finish()
 
     def _order_queries_first(self, similar):

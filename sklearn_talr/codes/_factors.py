@@ -10,8 +10,7 @@ from .._core.types import Any, NDArray, Self, Sequence
 _CODES_PER_BLOCK = 1_024
 _TINY = np.finfo(np.float32).tiny
 _FACTOR_BYTES = np.arange(256)
-# The bounds of factors are wider than those of the codes they are found from, by this share
-# on either side.
+# The bounds of factors are wider, by this share, than the factors they are found from.
 _MARGIN_OF_BOUNDS = 0.1
 # Rows are told apart by length if the longest is at most this many times the shortest.
 _LARGEST_RATIO = 100.0
@@ -90,9 +89,11 @@ class CodeTerms(NamedTuple):
         """Factors, and addends, as a float32 array of shape (n_codes, n_terms), or None."""
         if self.given.shape[1]:
             return self.given
+        if not self.n_terms:
+            return None
         factors = self.factor_table.take(self.factors)
-        if not len(self.length_table):
-            return factors[:, None] if len(self.factor_table) else None
+        if self.n_terms == 1:
+            return factors[:, None]
         values = self.length_table.take(self.lengths, axis=0)
         if len(self.factor_table):
             values[:, 0] *= factors
@@ -106,18 +107,21 @@ class CodeTerms(NamedTuple):
         """
         pairs = np.zeros((n_codes, 2), dtype=np.float32)
         pairs[:, 0] = 1
-        values = self.values
-        if values is not None:
-            pairs[:, : values.shape[1]] = values
+        if self.n_terms:
+            pairs[:, : self.n_terms] = self.values
         if len(self.factors) or len(self.lengths):
-            pairs[pairs[:, 0] == 0, 1] = -np.inf
+            has_no_direction = pairs[:, 0] == 0
+            pairs[has_no_direction, 1] = -np.inf
         return pairs
 
     def without_direction(self, rows: NDArray[np.bool_]) -> Self:
         """The terms with byte 0, which stands for a factor of 0, at the rows of a mask."""
+        no_direction = np.uint8(0)
         if len(self.length_table):
-            return self._replace(lengths=np.where(rows, np.uint8(0), self.lengths))
-        return self._replace(factors=np.where(rows, np.uint8(0), self.factors))
+            lengths = np.where(rows, no_direction, self.lengths)
+            return self._replace(lengths=lengths)
+        factors = np.where(rows, no_direction, self.factors)
+        return self._replace(factors=factors)
 
     def rows(self, rows: slice | Sequence[int] | NDArray[Any]) -> Self:
         """The terms of some of the codes, chosen as rows of an array are."""
@@ -143,9 +147,9 @@ class CodeTerms(NamedTuple):
 
     def has_tables_of(self, other: "CodeTerms") -> bool:
         """Whether bytes stand for the same numbers here as in other terms."""
-        return np.array_equal(self.factor_table, other.factor_table) and np.array_equal(
-            self.length_table, other.length_table
-        )
+        have_equal_factors = np.array_equal(self.factor_table, other.factor_table)
+        have_equal_lengths = np.array_equal(self.length_table, other.length_table)
+        return have_equal_factors and have_equal_lengths
 
     def largest(self) -> tuple[float, float]:
         """The largest magnitudes of a factor and of an addend."""
@@ -194,14 +198,16 @@ class ScoreRule(NamedTuple):
 
         Byte 0 stands for a factor of 0, which rows without a direction have.
         """
-        table = np.exp(self.low + (self.high - self.low) / 255 * _FACTOR_BYTES)
+        width = self.high - self.low
+        table = np.exp(self.low + width / 255 * _FACTOR_BYTES)
         return np.where(_FACTOR_BYTES, table, 0).astype(np.float32)
 
     def steps_of(self, values):
         """The bytes nearest to positive values, by logarithm between the bounds."""
         width = max(self.high - self.low, _TINY)
-        steps = 255 / width * (np.log(np.maximum(values, _TINY)) - self.low)
-        return np.clip(np.rint(steps), 1, 255).astype(np.uint8)
+        logs = np.log(np.maximum(values, _TINY))
+        steps = np.rint(255 / width * (logs - self.low))
+        return np.clip(steps, 1, 255).astype(np.uint8)
 
     def terms(self, data, lengths=None):
         """Terms of packed codes, and of the bytes that came with them."""
@@ -320,14 +326,16 @@ class WordFactors(NamedTuple):
             words = data[rows]
             decoded = decode_words(words, self.codebooks)
             squares = np.einsum("ij,ij->i", decoded, decoded, dtype=np.float64)
-            along = self.along[np.arange(len(self.along)), words].sum(axis=1)
+            word_places = np.arange(len(self.along))
+            along = self.along[word_places, words].sum(axis=1)
             factors[rows] = _factors(squares, along, self.beyond)
         return factors
 
 
 def decode_words(words, codebooks):
     """Sums of the vectors of words, shape (n_codes, n_features), float32."""
-    decoded = np.zeros((len(words), codebooks.shape[2]), dtype=np.float32)
+    n_features = codebooks.shape[2]
+    decoded = np.zeros((len(words), n_features), dtype=np.float32)
     for values, codebook in zip(words.T, codebooks):
         decoded += codebook[values]
     return decoded
@@ -341,4 +349,5 @@ def _factors(squares, along, beyond):
     """
     norms = np.sqrt(np.maximum(squares, _TINY))
     along = along / norms
-    return (np.sqrt(np.maximum(along**2 + beyond, _TINY)) - along) / norms
+    to_sphere = np.sqrt(np.maximum(along**2 + beyond, _TINY)) - along
+    return to_sphere / norms

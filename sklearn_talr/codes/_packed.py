@@ -18,11 +18,11 @@ from .._core.validation import (
 from ._factors import CodeTerms
 
 NO_TERMS = CodeTerms()
-# Integers of wide signed types may be activations up to this magnitude. Among packed bytes
-# some are larger.
+# Integers of wide signed types may be activations up to this magnitude; some packed bytes
+# are larger.
 _LARGEST_ACTIVATION = 31
-# Whole floats in a single column are taken for hashes if they are larger than this, beyond
-# which float32 has gaps between integers.
+# Whole floats in a single column are taken for hashes if they are larger than this. Beyond
+# it float32 has gaps between integers.
 _LARGEST_NO_HASH = 2**24
 # The type check lets bytes pass, since errors of their own name what to write.
 _CODES = ["array-like", *map(Hidden, (bytes, bytearray, memoryview))]
@@ -108,9 +108,13 @@ class PackedCodes:
                 f"{self.n_bits} bits take {n_bytes} bytes per row, but data has "
                 f"{self.data.shape[1]}."
             )
-        spare = 8 * n_bytes - self.n_bits
-        used = 0xFF >> spare if self.bitorder == "little" else (0xFF << spare) & 0xFF
-        if spare and np.any(self.data[:, -1] & (0xFF ^ used)):
+        n_spare = 8 * n_bytes - self.n_bits
+        if self.bitorder == "little":
+            used = 0xFF >> n_spare
+        else:
+            used = (0xFF << n_spare) & 0xFF
+        last_bytes = self.data[:, -1]
+        if n_spare and np.any(last_bytes & (0xFF ^ used)):
             raise ValueError(
                 f"data has bits set beyond n_bits={self.n_bits}: the length or the "
                 f"bitorder={self.bitorder!r} does not match these bytes."
@@ -169,8 +173,13 @@ class PackedCodes:
         array([[0, 0, 0, 0, 0, 0, 0, 1]], dtype=uint8)
         """
         numbers = _as_integers(numbers)
-        numbers = numbers.reshape(len(numbers), -1) if numbers.size else numbers[:, None]
-        size = -(-n_bits // 8) / max(1, numbers.shape[1])  # bytes of a number
+        if numbers.size:
+            numbers = numbers.reshape(len(numbers), -1)
+        else:
+            numbers = numbers[:, None]
+        n_columns = numbers.shape[1]
+        n_bytes = -(-n_bits // 8)
+        size = n_bytes / max(1, n_columns)  # bytes of a number
         if not _fit_words(numbers, size, offset):
             wrong_types = ""
             if not _are_integers(numbers):
@@ -178,7 +187,7 @@ class PackedCodes:
                 wrong_types = f" Got entries of {kinds}."
             raise ValueError(
                 f"numbers must be integers of {8 * size:g} bits, which is n_bits={n_bits} "
-                f"divided by {numbers.shape[1]} columns and must be 8, 16, 32 or 64, after "
+                f"divided by {n_columns} columns and must be 8, 16, 32 or 64, after "
                 f"adding offset={offset}. For bytes that were packed minus 128 set "
                 "offset=128. Floats have lost digits of hashes: read hashes with "
                 f"dtype='uint64'.{wrong_types}"
@@ -240,10 +249,12 @@ class PackedCodes:
         texts = np.asarray(texts, dtype=object).ravel().tolist()
         digits = "01" if base == 2 else hexdigits
         bits = _bits_of_digits(texts, digits, base)
-        n_leading = 0
-        if bits is not None and n_bits is not None:
-            n_leading = bits.shape[1] - n_bits
-        if bits is None or n_leading < 0 or bits[:, :n_leading].any():
+        if bits is None:
+            fits = False
+        else:
+            n_leading = bits.shape[1] - (n_bits or bits.shape[1])
+            fits = n_leading >= 0 and not bits[:, :n_leading].any()
+        if not fits:
             raise ValueError(
                 f"texts must be strings of equal length of the characters {digits}, which "
                 f"base={base} has, and hold n_bits={n_bits} bits after leading zeros."
@@ -460,7 +471,8 @@ def as_packed(codes, bitorder="little", input_name="codes"):
     bits = read_features(codes, input_name)
     bits = check_array(bits, dtype=None, input_name=input_name)
     refuse_integers(bits, input_name)
-    if bits.dtype.kind not in "biuf" or np.any((bits != 0) & (bits != 1)):
+    are_numbers = bits.dtype.kind in "biuf"
+    if not are_numbers or np.any((bits != 0) & (bits != 1)):
         raise ValueError(
             f"{input_name} must hold zeros and ones only. For activations pass "
             "`activations > 0`, for codes of -1/+1 `codes > 0`, and for packed bytes "
@@ -506,14 +518,18 @@ def _bits_of_digits(texts, digits, base):
     Returns an array of shape (n_texts, n_bits), the most significant bit first.
     """
     lengths = {len(text) if isinstance(text, str) else 0 for text in texts}
-    if len(lengths) != 1 or 0 in lengths or not set("".join(texts)) <= set(digits):
+    if len(lengths) != 1 or 0 in lengths:
+        return None
+    joined = "".join(texts)
+    if not set(joined) <= set(digits):
         return None
     value_of_character = np.zeros(128, dtype=np.uint8)
     value_of_character[list(digits.encode())] = [int(digit, base) for digit in digits]
-    characters = np.frombuffer("".join(texts).encode(), dtype=np.uint8)
+    characters = np.frombuffer(joined.encode(), dtype=np.uint8)
     n_bits_of_digit = 1 if base == 2 else 4
-    octets = np.unpackbits(value_of_character[characters][:, None], axis=1)
-    return octets[:, -n_bits_of_digit:].reshape(len(texts), -1)
+    values = value_of_character[characters]
+    bits_of_values = np.unpackbits(values[:, None], axis=1)  # (n_characters, 8)
+    return bits_of_values[:, -n_bits_of_digit:].reshape(len(texts), -1)
 
 
 def _as_integers(numbers):
@@ -533,13 +549,16 @@ def _as_integers(numbers):
 
 
 def _kinds(values):
-    """Types of the entries of an array."""
-    return set(map(type, values.flat)) if values.dtype == object else {values.dtype.type}
+    """Types of the entries of an array, of Python if they are objects."""
+    if values.dtype == object:
+        return set(map(type, values.flat))
+    return {values.dtype.type}
 
 
 def _fit_words(numbers, size, offset):
     """Whether numbers are integers that fit into words of `size` bytes after an offset."""
-    if not _are_integers(numbers) or not numbers.size or size not in (1, 2, 4, 8):
+    has_integers = numbers.size and _are_integers(numbers)
+    if not has_integers or size not in (1, 2, 4, 8):
         return False
     least = int(numbers.min()) + offset
     most = int(numbers.max()) + offset
@@ -549,7 +568,9 @@ def _fit_words(numbers, size, offset):
 
 
 def _are_integers(values):
-    return all(issubclass(kind, Integral) and kind is not bool for kind in _kinds(values))
+    """Whether the entries of an array are integers, and not booleans."""
+    kinds = _kinds(values)
+    return bool not in kinds and all(issubclass(kind, Integral) for kind in kinds)
 
 
 def refuse_integers(bits, input_name):
@@ -559,9 +580,13 @@ def refuse_integers(bits, input_name):
     of huge whole floats if its table lacks some of them.
     """
     largest = _largest_magnitude_of_bits(bits)
-    if largest is not None and (bits.max() > largest or bits.min() < -largest):
+    if largest is None:
+        return
+    low = bits.min()
+    high = bits.max()
+    if high > largest or low < -largest:
         raise ValueError(
-            f"{input_name} holds integers from {bits.min()} to {bits.max()}, "
+            f"{input_name} holds integers from {low} to {high}, "
             "which look like packed codes. For unsigned bytes pass "
             "PackedCodes(bytes, n_bits, bitorder), for signed bytes and for hashes "
             "PackedCodes.from_integers(numbers, n_bits), and for activations "
@@ -580,7 +605,8 @@ def _largest_magnitude_of_bits(values):
         return _LARGEST_ACTIVATION
     if kind == "f" and (values.ndim == 1 or values.shape[1] == 1):
         are_whole = np.all(np.isfinite(values)) and not np.any(values % 1)
-        return _LARGEST_NO_HASH if are_whole else None
+        if are_whole:
+            return _LARGEST_NO_HASH
     return None
 
 
@@ -660,16 +686,6 @@ def refuse_terms(codes, input_name):
     return codes
 
 
-def with_factors_and_addends(packed):
-    """The same codes, each with a factor and an addend: 1 and 0 for codes without them.
-
-    A code with a factor of 0 that its hasher gave it has no direction. Its addend is minus
-    infinity, so that it comes last.
-    """
-    terms = CodeTerms(packed.terms.pairs(len(packed)))
-    return wrap_bytes(packed.data, packed.n_bits, packed.bitorder, terms=terms)
-
-
 def code_words(query_codes, database_codes):
     """Lay both sets of codes out as unsigned words, the widest that fit.
 
@@ -692,10 +708,12 @@ def as_words(data):
     Rows that are whole words are not copied, so that a file of codes may be mapped.
     """
     n_bytes = data.shape[1]
-    word = next((size for size in (1, 2, 4) if n_bytes <= size), 8)
-    is_aligned = data.flags.c_contiguous and data.ctypes.data % word == 0
-    if n_bytes % word == 0 and is_aligned:
-        return data.view(f"u{word}")
-    padded = np.zeros((len(data), -(-n_bytes // word) * word), dtype=np.uint8)
+    size = next((size for size in (1, 2, 4) if n_bytes <= size), 8)
+    word = f"u{size}"
+    is_aligned = data.flags.c_contiguous and data.ctypes.data % size == 0
+    if n_bytes % size == 0 and is_aligned:
+        return data.view(word)
+    n_words = -(-n_bytes // size)
+    padded = np.zeros((len(data), n_words * size), dtype=np.uint8)
     padded[:, :n_bytes] = data
-    return padded.view(f"u{word}")
+    return padded.view(word)

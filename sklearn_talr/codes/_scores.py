@@ -70,8 +70,10 @@ def read_groups(groups, n_rows, input_name="groups"):
             f"of shape {labels.shape}. For sizes of groups pass "
             "np.repeat(np.arange(len(sizes)), sizes)."
         )
-    # NumPy writes a missing entry of a list of strings as the string "nan".
-    entries = np.array(groups, dtype=object) if isinstance(groups, list | tuple) else labels
+    entries = labels
+    if isinstance(groups, list | tuple):
+        # NumPy would write a missing entry of a list of strings as the string "nan".
+        entries = np.array(groups, dtype=object)
     if has_missing(entries):
         raise ValueError(
             f"{input_name} contains NaN, NaT or None, which names no group. Leave out rows "
@@ -84,7 +86,8 @@ def read_groups(groups, n_rows, input_name="groups"):
             f"{input_name} must hold labels of one type, which can be sorted: {error}."
         ) from error
     order = np.argsort(first)
-    return Groups(labels[first[order]], np.argsort(order)[numbers])
+    rank = np.argsort(order)
+    return Groups(labels[first[order]], rank[numbers])
 
 
 _CODES_PER_BLOCK = 8_192
@@ -253,7 +256,8 @@ def maxsim_scores(
     refuse_unlike_labels(query_weights, query_groups, ("query_weights", "query_groups"))
     refuse_unlike_labels(database_codes, groups, ("database_codes", "groups"))
     weights, packed = _read_weights_and_codes(query_weights, database_codes)
-    documents = TokenSets.of(packed, read_groups(groups, len(packed)).numbers)
+    document_numbers = read_groups(groups, len(packed)).numbers
+    documents = TokenSets.of(packed, document_numbers)
     query_starts = read_groups(query_groups, len(weights), "query_groups").numbers
     scores = [
         np.ldexp(block.scores(documents, n_jobs=n_jobs), block.exponent)
@@ -285,8 +289,10 @@ def refuse_codes(queries, input_name):
     queries = as_numpy(queries, input_name)
     values = np.asarray(queries)
     ones = values == 1
-    has_both = ones.any() and not ones.all()
-    if values.dtype.kind in "bu" or (has_both and (ones | (values == 0)).all()):
+    is_of_bits = values.dtype.kind in "bu"
+    if ones.any() and not ones.all():
+        is_of_bits = is_of_bits or (ones | (values == 0)).all()
+    if is_of_bits:
         raise ValueError(
             f"{input_name} are codes, and weights are needed: pass "
             "hasher.query_weights(X). HashedNeighbors(hasher) chooses between codes and "
@@ -341,7 +347,8 @@ def tables_of(weights, n_bits):
     from .._loops._search import write_table
 
     word_size(n_bits, weights.shape[1])
-    tables = np.empty((len(weights), -(-n_bits // 8), 256), dtype=weights.dtype)
+    n_bytes = -(-n_bits // 8)
+    tables = np.empty((len(weights), n_bytes, 256), dtype=weights.dtype)
     for query_weights, table in zip(fixed(np.ascontiguousarray(weights)), tables):
         write_table(query_weights, False, table)
     return tables
@@ -355,17 +362,18 @@ def signs_of_bits(weights, n_bits):
     """
     if word_size(n_bits, weights.shape[1]) == 8:
         values = np.arange(256, dtype=np.uint8)[:, None]
-        signs = 2.0 * np.unpackbits(values, axis=1, bitorder="little") - 1
-        weights = weights.reshape(len(weights), -1, 256) @ signs
-        weights = weights.reshape(len(weights), n_bits)
+        bits = np.unpackbits(values, axis=1, bitorder="little")
+        signs = 2.0 * bits - 1
+        by_word = weights.reshape(len(weights), -1, 256)
+        weights = (by_word @ signs).reshape(len(weights), n_bits)
     return np.packbits(weights > 0, axis=1, bitorder="little")
 
 
 def columns_of(data):
     """Packed codes as columns: an array of shape (n_words, n_codes) of the widest words."""
     n_bytes = data.shape[1]
-    word = next(size for size in (8, 4, 2, 1) if n_bytes % size == 0)
-    words = np.ascontiguousarray(data).view(f"u{word}")
+    size = next(size for size in (8, 4, 2, 1) if n_bytes % size == 0)
+    words = np.ascontiguousarray(data).view(f"u{size}")
     return fixed(np.ascontiguousarray(words.T))
 
 
@@ -403,9 +411,11 @@ class TokenSets(NamedTuple):
     def of(cls, packed, numbers):
         """Sort little-endian codes by the numbers of their documents."""
         if np.any(numbers[1:] < numbers[:-1]):
-            packed = packed[np.argsort(numbers, kind="stable")]
+            order = np.argsort(numbers, kind="stable")
+            packed = packed[order]
         present, sizes = np.unique(numbers, return_counts=True)
-        return cls(packed, np.concatenate(([0], np.cumsum(sizes))), present)
+        starts = np.concatenate(([0], np.cumsum(sizes)))
+        return cls(packed, starts, present)
 
     @property
     def n_documents(self):
@@ -429,7 +439,8 @@ class TokenSets(NamedTuple):
 
         data = fixed(np.ascontiguousarray(self.packed.data))
         terms = self.packed.terms.pairs(len(data))
-        maxima = np.empty((self.n_documents, by_entry.shape[2]), dtype=by_entry.dtype)
+        n_tokens = by_entry.shape[2]
+        maxima = np.empty((self.n_documents, n_tokens), dtype=by_entry.dtype)
         maxsim_scan(fixed(by_entry), data, terms, unit, self.starts, maxima)
         return maxima
 
@@ -441,13 +452,19 @@ def token_blocks(weights, numbers, documents):
     """
     n_bits = documents.packed.n_bits
     order = np.argsort(numbers, kind="stable")
-    starts = np.concatenate(([0], np.cumsum(np.bincount(numbers))))
+    n_tokens = np.bincount(numbers)  # (n_queries,)
+    starts = np.concatenate(([0], np.cumsum(n_tokens)))
     # A block has the queries whose first tokens are in one run of _TOKENS_PER_BLOCK tokens.
-    firsts = np.flatnonzero(np.diff(starts[:-1] // _TOKENS_PER_BLOCK, prepend=-1))
-    for first, last in pairwise([*firsts, len(starts) - 1]):
-        rows = order[starts[first] : starts[last]]
-        tables = tables_of(weights[rows].astype(np.float64), n_bits)
-        query_starts = starts[first : last + 1] - starts[first]
+    blocks = starts[:-1] // _TOKENS_PER_BLOCK
+    firsts = np.flatnonzero(np.diff(blocks, prepend=-1))
+    n_queries = len(starts) - 1
+    for first, last in pairwise([*firsts, n_queries]):
+        begin = starts[first]
+        end = starts[last]
+        rows = order[begin:end]
+        block_weights = weights[rows].astype(np.float64)
+        tables = tables_of(block_weights, n_bits)
+        query_starts = starts[first : last + 1] - begin
         yield QueryTables.from_tables(tables, query_starts, documents.packed.terms)
 
 
@@ -479,20 +496,19 @@ class QueryTables(NamedTuple):
         """Scale tables of tokens, (n_query_tokens, n_bytes, 256), for codes with terms."""
         factor, addend = terms.largest()
         at_least_1 = max(factor, 1.0)
-        largest_sum = np.abs(tables).max(axis=2).sum(axis=1).max()
-        # After scaling no score exceeds float32, and the scale that addends are multiplied
-        # by does not either.
-        exponent = max(int(np.frexp(largest_sum * at_least_1 + addend)[1]), -120)
+        largest_entries = np.abs(tables).max(axis=2)  # (n_query_tokens, n_bytes)
+        largest_sum = largest_entries.sum(axis=1).max()
+        # After scaling no score exceeds float32, nor does the scale of addends.
+        exponent_of_scores = int(np.frexp(largest_sum * at_least_1 + addend)[1])
+        exponent = max(exponent_of_scores, -120)
         # A sum is rounded once for each byte, and its entries and terms are rounded, too.
         n_roundings = tables.shape[1] + 8
         largest_score = largest_sum * factor + addend
         error = _FLOAT32_EPS * 2.0**-exponent * largest_score + at_least_1 * _FLOAT32_LEAST
-        return cls(
-            np.ascontiguousarray(np.moveaxis(np.ldexp(tables, -exponent), 0, 2)),
-            starts,
-            exponent,
-            margin=len(tables) * 2 * n_roundings * error,
-        )
+        scaled = np.ldexp(tables, -exponent)
+        by_entry = np.moveaxis(scaled, 0, 2)  # (n_bytes, 256, n_query_tokens)
+        margin = len(tables) * 2 * n_roundings * error
+        return cls(np.ascontiguousarray(by_entry), starts, exponent, margin)
 
     def scores(self, documents, n_jobs=None):
         """Scores of documents with the queries, with sums in float32.
@@ -520,4 +536,5 @@ class QueryTables(NamedTuple):
         tokens = slice(self.starts[query], self.starts[query + 1])
         tables = np.ascontiguousarray(self.tables[:, :, tokens])
         maxima = documents.maxima(tables, 2.0**-self.exponent)
-        return np.ldexp(np.sort(maxima, axis=1).sum(axis=1), self.exponent)
+        sums = np.sort(maxima, axis=1).sum(axis=1)
+        return np.ldexp(sums, self.exponent)

@@ -1,3 +1,3 @@
-"""The command of codes, `warm_up` and `show_versions`; they import the whole package."""
+"""Commands, `warm_up` and `show_versions`, which import the whole package."""
 
 __all__: list[str] = []

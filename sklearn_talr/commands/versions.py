@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, requires, version
 import numpy as np
 import sklearn
 
-# Variables that change what the libraries use of a processor, or how scikit-learn behaves
+# Environment variables that change how libraries use a processor, or how scikit-learn works
 VARIABLES = "ATEN_CPU_CAPABILITY", "MKL_ENABLE_INSTRUCTIONS", "NPY_DISABLE_CPU_FEATURES"
 VARIABLES += "OMP_NUM_THREADS", "ONEDNN_MAX_CPU_ISA", "OPENBLAS_CORETYPE", "SCIPY_ARRAY_API"
 
@@ -50,7 +50,7 @@ def show_versions() -> None:
 def _describe_torch():
     try:
         import torch
-    # A report of a broken installation is a report, too.
+    # A broken installation of torch is a fact to be reported.
     except Exception as error:
         return {"torch": f"cannot be imported: {error!r}"}
     return {
@@ -61,7 +61,7 @@ def _describe_torch():
 
 
 def _installed_versions():
-    """Versions of the installed packages that users of sklearn-talr are offered."""
+    """Versions of the installed packages that sklearn-talr requires or can use."""
     requirements = []
     # A folder on the path has no requirements.
     with suppress(PackageNotFoundError):

@@ -6,9 +6,9 @@ import numpy as np
 def warm_up() -> None:
     """Compile or load the loops of search, counting and fits, before a first request.
 
-    Otherwise the first call that needs a loop does so: in seconds where it has never been
-    compiled, in tenths of a second where it lies on disk. All of them take most of a minute
-    once, and a second or two in later processes.
+    Without this call, the first call that needs a loop compiles it, which takes seconds, or
+    loads it from disk, which takes tenths of a second. Compiling all loops takes most of a
+    minute once; loading them takes a second or two in later processes.
 
     Examples
     --------
@@ -21,7 +21,8 @@ def warm_up() -> None:
     from ..neighbors import HammingNeighbors, WeightedHammingNeighbors
     from ..svm import RankingSVC
 
-    for n_bytes in (1, 2, 4, 8):  # the words that codes are compared by
+    # Codes are compared as words of these sizes, each of which has loops of its own.
+    for n_bytes in (1, 2, 4, 8):
         octets = np.arange(2 * n_bytes, dtype=np.uint8).reshape(2, -1)
         codes = PackedCodes(octets, 8 * n_bytes)
         weights = np.full((1, 8 * n_bytes), 0.5, dtype=np.float32)
@@ -31,9 +32,11 @@ def warm_up() -> None:
         WeightedHammingNeighbors(1).fit(codes).kneighbors(weights)
         weighted_scores(weights, codes)
     maxsim_scores(weights, codes)
-    X, y = np.random.default_rng(0).normal(size=(64, 4)), np.arange(64) % 4
-    for params in ({}, {"hidden_layer_sizes": 4, "loss": "nDCG"}):
-        TALRHasher(8, max_iter=1, random_state=0, device="cpu", **params).fit(X, y)
+    X = np.random.default_rng(0).normal(size=(64, 4))
+    y = np.arange(64) % 4
+    hasher = TALRHasher(8, max_iter=1, random_state=0, device="cpu")
+    hasher.fit(X, y)
+    hasher.set_params(hidden_layer_sizes=4, loss="nDCG").fit(X, y)
     for method in ("axes", "bits", "codebooks"):
         AdditiveHasher(16, method=method, max_iter=1, random_state=0).fit(X)
     RankingSVC().fit(X, y == 0)

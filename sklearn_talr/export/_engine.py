@@ -4,9 +4,10 @@ An *engine* is an index or a database that finds codes by Hamming distance. It h
 this folder with one public function, ``to_<engine>``. ``_lancedb.py`` is the shortest
 example. The function offers the following:
 
-1. **Arguments.** `codes` comes first, and then a connection, if the engine has one. All
-   others are passed by keyword, and `ids` is the first of them. The decorator
-   :func:`validate_export` checks their types.
+1. **Arguments.** `codes` comes first. The second argument is the connection, or another
+   one that most calls pass, such as the `description` of faiss. All others are passed by
+   keyword, and `ids` is the first of them. The decorator :func:`validate_export` checks
+   their types.
 2. **Items.** :func:`read_items` returns the packed codes, in little bit order, and the id
    of each code. It takes codes in any form, or an index of this library, whose ids it
    keeps. It refuses codes whose factors or addends the engine would lose. If the engine can
@@ -20,7 +21,9 @@ example. The function offers the following:
 6. **Package.** The engine's package is imported within the function, because this library
    does not depend on it.
 7. **Result.** The function returns an object of the engine, which its own methods search,
-   or a statement of SQL that takes a query and a number of neighbors.
+   or a statement of SQL that takes a query and a number of neighbors. ``_sql.py`` has the
+   parts that databases share; for weighted queries, :func:`to_sql_weights` there learns the
+   name of the engine.
 8. **Docstring.** It states the form of a query (bytes or a string of bits), the order of
    ties, and what the engine returns if it finds fewer items than asked for.
 
@@ -36,8 +39,8 @@ from .._core.compat import HasMethods, validated
 from .._core.progress import warn_caller
 from .._core.types import Any, Callable, Function
 from .._core.validation import check_ids
-from ..codes import PackedCodes, pack_codes
-from ..codes._packed import refuse_terms, with_factors_and_addends
+from ..codes import CodeTerms, PackedCodes, pack_codes
+from ..codes._packed import refuse_terms, wrap_bytes
 
 # PostgreSQL keeps 63 characters of a name.
 _TABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
@@ -104,7 +107,9 @@ def read_items(codes, ids, *, weighted=False):
         if ids is None:
             ids = index.indices_ if index.ids_ is None else index.ids_
     if weighted:
-        packed = with_factors_and_addends(pack_codes(codes))
+        packed = pack_codes(codes)
+        terms = CodeTerms(packed.terms.pairs(len(packed)))
+        packed = wrap_bytes(packed.data, packed.n_bits, terms=terms)
     else:
         packed = pack_codes(refuse_terms(codes, "codes"))
     ids = np.arange(len(packed)) if ids is None else check_ids(ids, len(packed))

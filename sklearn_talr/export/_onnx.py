@@ -11,7 +11,7 @@ from .._core.fitted_hasher import FittedHasher
 from .._core.paths import local_path
 from .._core.types import Any, FilePath, Literal
 from .._core.validation import NUMPY
-from ..hashing._base import BaseHasher, Layers
+from ..hashing import BaseHasher, Layers
 
 _TINY = np.finfo(np.float32).tiny
 # Old versions, which all runtimes of the last years read
@@ -121,11 +121,12 @@ def to_onnx(
     """
     path = local_path(path)
     hasher = _read_hasher(hasher, output)
-    layers = _read_layers(hasher, output)
+    function = hasher.__talr_hash_function__(NUMPY)
+    layers = _read_layers(hasher, function, output)
     n_outputs = layers.coefs[-1].shape[1]
     if output != "query_weights":
         end = _packed_codes(n_outputs)
-    elif hasher._saturates_queries:
+    elif function.saturates_weights:
         end = _Output("float", n_outputs, _SATURATE, {"two": 2, "tiny": _TINY})
     else:
         end = _Output("float", n_outputs, _KEEP, {})
@@ -152,31 +153,32 @@ def _read_hasher(hasher, output):
     return getattr(parts.hasher, view, parts.hasher)
 
 
-def _read_layers(hasher, output):
-    """The linear layers of a hasher, unless its output takes more than these."""
+def _read_layers(hasher, function, output):
+    """The linear layers of a hash function, unless its output takes more than these."""
     kind = type(hasher)
     if output == "query_weights":
-        steps = ["query_weights", "prepare"]
-        function = hasher.query_function(NUMPY)
+        methods = ["query_weights"]
+        layers = function.query_weights or function.activations
     else:
-        steps = ["transform", "encode", "quantize", "prepare"]
-        function = hasher.hash_function(NUMPY)
-    overridden = [
-        step for step in steps if getattr(kind, step) is not getattr(BaseHasher, step)
-    ]
-    if "quantize" in overridden:
-        raise ValueError(
-            f"a graph of codes is impossible for {kind.__name__}, which has an "
-            "algorithm of its own for codes, such as coordinate descent. Encode the "
-            "database with its `encode`, and export the weights of queries "
-            'with output="query_weights".'
-        )
-    if overridden or not isinstance(function, Layers):
+        methods = ["transform", "encode"]
+        layers = function.activations
+        if function.quantize is not None:
+            raise ValueError(
+                f"a graph of codes is impossible for {kind.__name__}, which has an "
+                "algorithm of its own for codes, such as coordinate descent. Encode the "
+                "database with its `encode`, and export the weights of queries "
+                'with output="query_weights".'
+            )
+    has_own_method = any(
+        getattr(kind, method) is not getattr(BaseHasher, method) for method in methods
+    )
+    is_layers = isinstance(layers, Layers) and function.prepare is None
+    if has_own_method or not is_layers:
         raise ValueError(
             f"hasher, a {kind.__name__}, has a function of its own, which to_onnx cannot "
             "write: it writes linear layers with rectifiers between them."
         )
-    return function
+    return layers
 
 
 def _packed_codes(n_bits):

@@ -11,7 +11,7 @@ import numpy as np
 
 from .._core.compat import Interval, StrOptions, validated
 from .._core.types import Any, ArrayLike, Iterator
-from ..codes import PackedCodes
+from ..codes._packed import wrap_bytes
 from ..codes._scores import as_weights, signs_of_bits, tables_of
 from ._bit_strings import to_bit_strings
 
@@ -88,5 +88,5 @@ def to_sql_weights(
     bits_of_values = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)
     reversed_values = np.packbits(bits_of_values, bitorder="little")
     tables = tables[:, :, reversed_values].reshape(len(weights), -1)
-    strings = to_bit_strings(PackedCodes(signs, n_bits))
+    strings = to_bit_strings(wrap_bytes(signs, n_bits))
     return zip(strings, map(np.ndarray.tolist, tables))

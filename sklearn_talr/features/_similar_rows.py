@@ -225,15 +225,15 @@ class UnitComparison:
         n_ranked = len(self.counted)
         rows = self.rows
         ranked = rows[:n_ranked]
-        others = rows[n_ranked:_MAX_COMPARED]
-        other_groups = self.groups[n_ranked:_MAX_COMPARED]
+        unranked = rows[n_ranked:_MAX_COMPARED]
+        groups = self.groups[n_ranked:_MAX_COMPARED]
         as_they_are = self._precision(ranked)
-        by_columns = self._precision(in_units(ranked, _spread(others, other_groups)))
+        by_columns = self._precision(in_units(ranked, _spread(unranked, groups)))
         if by_columns < as_they_are - _CLEAR_GAIN:
             return None
         if self.has_groups and rows.shape[1] <= _MAX_WHITENED_FEATURES:
             rows = rows.toarray() if sp.issparse(rows) else rows
-            whitening = _whitening(rows[n_ranked:_MAX_COMPARED], other_groups)
+            whitening = _whitening(rows[n_ranked:_MAX_COMPARED], groups)
             whitened = self._precision(rows[:n_ranked] @ whitening)
             if whitened > max(by_columns, as_they_are) + _CLEAR_GAIN:
                 return _whitening(rows, self.groups) / self.largest
@@ -245,7 +245,7 @@ class UnitComparison:
         """Mean average precision of rankings by distance."""
         queries = self.relevant.any(axis=1)
         distances = euclidean_distances(rows, squared=True)
-        # What does not count comes last, as a row itself.
+        # Pairs that do not count come last, such as a row with itself.
         distances[~self.counted] = np.inf
         nearest = np.argsort(distances[queries], axis=1, kind="stable")
         hits = np.take_along_axis(self.relevant[queries], nearest, axis=1)

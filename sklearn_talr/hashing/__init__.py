@@ -8,6 +8,7 @@ from ._additive import AdditiveHasher
 from ._base import BaseHasher
 from ._class_probabilities import ClassProbabilities
 from ._cross_view import CrossViewHasher
+from ._function import HashFunction, Layers
 from ._gradient import TALRHasher
 from ._linear import ITQHasher, LSHHasher
 
@@ -16,7 +17,9 @@ __all__ = [
     "BaseHasher",
     "ClassProbabilities",
     "CrossViewHasher",
+    "HashFunction",
     "ITQHasher",
     "LSHHasher",
+    "Layers",
     "TALRHasher",
 ]

@@ -1,6 +1,9 @@
 """A hasher for weighted queries: words whose vectors add up to the features."""
 
+from dataclasses import replace
+from functools import partial
 from numbers import Integral, Real
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,16 +26,18 @@ from .._core.validation import Space
 from ..codes import PackedCodes, weighted_scores
 from ..codes._packed import as_packed
 from ..features._scaling import without_far_rows
-from ._base import BaseHasher, Layers, check_features
+from ._base import BaseHasher, check_features
+from ._function import HashFunction, Layers
 from ._words import TangentProjection, scaled
 from ._words_choice import fit_best, methods_to_fit, n_tasks_of_all
 from ._words_fit import CodeSettings, choose_frame, improve_bits
 
 _ITERATIONS_PER_CHUNK = 2
-# Neighbors that `score` looks for, and cells of its tables of scores
+# Neighbors that `score` looks for
 _N_NEIGHBORS = 10
+# Cells of the tables of scores that `score` makes at a time
 _CELLS_PER_BLOCK = 2**20
-# The heights of so many rows set the bounds of all heights.
+# The heights of the first rows set the bounds of all heights.
 _ROWS_FOR_HEIGHTS = 4_096
 
 
@@ -66,91 +71,95 @@ class AdditiveHasher(BaseHasher):
     bits. HammingNeighbors refuses the codes of `encode` under every metric. It cannot tell
     the bits of `transform` from other codes.
 
-    The vectors are steps along principal axes, or they are found by alternating least
-    squares and local search over the words. The latter is additive quantization (Babenko
-    and Lempitsky, CVPR 2014). Words of one bit add or subtract a vector, as in a binary
+    The vectors are steps along principal axes, or alternating least squares and local
+    search over the words find them. The latter is additive quantization (Babenko and
+    Lempitsky, CVPR 2014). Words of one bit add or subtract a vector, as in a binary
     autoencoder with a linear decoder (Carreira-Perpinan and Raziperchikolaei, CVPR 2015).
 
     Parameters
     ----------
     n_bits : int, default=32
-        Number of bits of a code, at least 1. There may be more of them than features.
-        Without labels 64 to 512 are usual.
+        Number of bits of a code, at least 1. It may exceed the number of features. Without
+        labels 64 to 512 bits are usual.
 
     method : {"auto", "axes", "bits", "codebooks"}, default="auto"
-        What finds the vectors.
+        How the vectors are found.
 
         - ``"axes"`` rounds rows along principal axes, in words of one bit. It fits in about
-          a second, and leads if there are more than some 2.5 bits for each dimension along
-          which rows differ.
+          a second. It finds most neighbors if there are more than about 2.5 bits per
+          dimension of the rows.
         - ``"bits"`` alternates least squares and local search, in words of one bit. Only
           this method has `partial_fit`.
-        - ``"codebooks"`` does so in words of eight bits, which must divide `n_bits`. A
-          codebook has 256 vectors. It leads if bits are few, and takes longest to fit and
-          to encode.
-        - ``"auto"`` fits axes and bits to 3 000 rows at most. If axes lead clearly by rows
-          held out, no other method is fitted to all rows. Otherwise the one that leaves
-          least of them is kept, as one minus their cosine. See Notes.
+        - ``"codebooks"`` alternates in the same way, in words of eight bits; 8 must divide
+          `n_bits`. A codebook has 256 vectors. It finds most neighbors if bits are few, and
+          takes longest to fit and to encode.
+        - ``"auto"`` first fits axes and bits to 3 000 rows at most. If axes are clearly
+          better on held-out rows, they are fitted to all rows, and no other method is.
+          Otherwise it keeps the method with the smallest error, one minus the mean cosine
+          of held-out rows with their decodings. See Notes.
 
-        A shortlist by Hamming distance, as `n_candidates` of HashedNeighbors makes it,
-        loses few neighbors or none with bits, and more with codebooks or axes.
+        A shortlist by Hamming distance, with `n_candidates` of HashedNeighbors, loses few
+        neighbors or none with bits, and more with codebooks or axes.
 
     metric : {"cosine", "inner_product", "euclidean"}, default="cosine"
-        How features are compared. Words tell the direction of a row, from the mean of all
-        rows. Besides its bits an item has a byte for what multiplies its score, and under
-        ``"euclidean"`` another one for its length. Under ``"euclidean"`` moving all
-        features, of items and queries alike, changes no score. Under ``"cosine"`` features
-        that are not centered, such as raw GIST, may get codes of another form, see Notes.
+        How features are compared. Words encode the direction from the mean of all rows to
+        the row. Besides its bits an item has a byte for the factor of its score, and under
+        ``"euclidean"`` another byte for its length. Under ``"euclidean"`` a constant added
+        to all features, of items and queries alike, changes no score. Under ``"cosine"``
+        features that are not centered, such as raw GIST, may get codes of another form, see
+        Notes.
 
     alpha : "auto" or float, default="auto"
-        Strength of the ridge penalty on the vectors, per row. ``"auto"`` means for
-        codebooks that of 0.02, 0.1 and 0.4 whose words point nearest to rows held out, and
-        0.05 for bits. Axes take none.
+        Strength of the ridge penalty on the vectors, per row. ``"auto"`` means 0.05 for
+        bits. For codebooks it is the one of 0.02, 0.1 and 0.4 with the highest cosines of
+        held-out rows with their decodings. Axes take no penalty.
 
     max_iter : int, default=12
-        Greatest number of alternations: find the vectors, then choose the words. At least
-        1. Codebooks need no more than 3, and axes take none.
+        Largest number of alternations, at least 1. An alternation finds the vectors, then
+        the words. Codebooks need no more than 3, and axes take none.
 
     max_samples : int or None, default=20_000
-        `fit` draws so many rows if there are more. None means all.
+        Largest number of rows to fit. If there are more, `fit` draws this many. None means
+        all.
 
     n_jobs : int, default=None
-        Number of threads that share the rows, in `fit` and wherever rows are encoded. None
+        Number of threads that share the rows, in `fit` and in methods that encode. None
         means 1 unless in a `joblib.parallel_config` context, -1 all processors. It changes
-        no result, and pays from some ten thousand rows on.
+        no result. More threads are faster from about ten thousand rows on.
 
     verbose : bool, default=False
-        Print how many of the bits or words each alternation has changed.
+        Print the fraction of the bits or words that each alternation has changed.
 
     random_state : int, RandomState instance or None, default=None
-        Draws the rows that are fitted, and what the vectors start from.
+        Draws the rows that are fitted, and the first vectors.
 
     Attributes
     ----------
     coefs_ : list of one ndarray of shape (n_features, n_bits)
-        Vectors of the bits, as columns; of codebooks, half of what a bit adds in the mean
-        over the values of its word. Unless cosines are compared they are divided by the
-        root mean square length of the training rows, from their mean. So no
-        weight depends on the unit of the features more than they do.
+        Vectors of the bits, as columns. For codebooks, half of the difference that a bit
+        makes, in the mean over the values of its word. Under other metrics than
+        ``"cosine"`` vectors are divided by the root mean square length of the training
+        rows minus their mean. So the unit of the features scales weights only once.
 
     intercepts_ : list of one ndarray of shape (n_bits,)
         Zeros.
 
     query_coef_ : ndarray of shape (n_features, n_weights)
-        All vectors that queries have weights for: those of the bits, or of the values of
-        all words, see :func:`~sklearn_talr.codes.weighted_scores`.
+        Vectors of all weights of a query: one for each bit, or one for each value of each
+        word, see :func:`~sklearn_talr.codes.weighted_scores`.
 
     method_ : {"axes", "bits", "codebooks"}
-        What has found the vectors. A word of codebooks has eight bits, others have one.
+        Method that has found the vectors. Words of codebooks have eight bits, others one.
 
     mean_ : ndarray of shape (n_features,)
-        Mean of the rows fitted, after these were scaled to unit length under ``"cosine"``.
+        Mean of the training rows, which are first scaled to unit length under
+        ``"cosine"``.
 
     means_ : list of one ndarray of shape (n_features,)
         `mean_`, which is subtracted from queries, too. Only under ``"euclidean"``.
 
     n_iter_ : int
-        Alternations done, also by methods that are not kept; axes count as 1.
+        Number of alternations, including methods that were not kept. Axes count as 1.
 
     n_features_in_ : int
         Number of features seen by `fit`.
@@ -166,42 +175,53 @@ class AdditiveHasher(BaseHasher):
 
     Notes
     -----
-    A query has a weight for each bit, or for each of the 256 values of each word of eight.
+    A query has a weight for each bit, or for each of the 256 values of each word of eight
+    bits.
 
-    Under ``"cosine"`` rows that no sum points to have scores that are too high. Where more
-    neighbors are found so among rows held out, the factor of a code has the fourth root of
-    its cosine with the row in it.
+    *Factors.* Under ``"cosine"`` rows whose decoding is inaccurate would get scores that
+    are too high. So the factor of a code is multiplied by the fourth root of the cosine of
+    the row with its decoding, if that finds more neighbors among held-out rows.
 
-    Features that are all above 0 have a long mean m: of raw GIST, scaled to unit length,
-    0.86. A row of unit length is ``h m/|m| + t``, with a height h and a tangent t. The last
-    word of a code, or the last nine of single bits, may tell h, and the words before it
-    t. The factor of a code is then ``<t, s> / <s, s>``, with s the sum of these vectors.
-    From 1 800 rows and 24 bits on rows held out choose: this form must raise their recall
-    by 0.02 in codes of equal length.
+    *Heights.* Features that are all above 0 have a long mean m. The mean of raw GIST,
+    scaled to unit length, has length 0.86. A row of unit length is ``h m/|m| + t``, with a
+    height h and a tangent t. In codes of this form the last word, or the last nine of
+    single bits, encodes h, and the words before it encode t. The factor of a code is then
+    ``<t, s> / <s, s>``, with s the sum of the vectors of t. `fit` considers this form from
+    1 800 rows and 24 bits on. It uses the form if that raises recall on held-out rows by at
+    least 0.02, in codes of equal length.
 
-    ``method="auto"`` keeps axes at once if they find as many neighbors among rows held out
-    as single bits do, and leave less than 0.9 times as much of these rows, or up to 128
-    bits 0.6 times as much. If they find fewer, they are out. It also keeps them if 8
-    bits for each axis are fewer than `n_bits`. It tries no codebooks if 8 does not divide
-    `n_bits`, for more than 256 bits, or for fewer than 1 000 rows or 8 a bit. It takes bits
-    for fewer than 50 rows. Under another metric than the cosine codebooks have to leave 5 %
-    less than others. An index of the very rows that are fitted, as of
-    :class:`~sklearn_talr.neighbors.HashedNeighbors`, keeps codebooks that leave up to 35 %
-    more: they fit these rows more closely than others. What ``"auto"`` takes, ``method``
-    set to the same makes, to the last digit.
+    ``method="auto"`` decides as follows. The error of a method is one minus the mean cosine
+    of held-out rows with their decodings.
+
+    - With fewer than 50 rows it takes bits.
+    - It takes axes if 8 bits per axis are fewer than `n_bits`.
+    - It tries no codebooks if 8 does not divide `n_bits`, for more than 256 bits, for fewer
+      than 1 000 rows, or for fewer than 8 rows per bit.
+    - It takes axes, without a fit of other methods to all rows, if they find as many
+      neighbors among held-out rows as bits do, and their error is less than 0.9 times the
+      error of bits; or less than 0.6 times, for up to 128 bits, if codebooks could be
+      tried. If axes find fewer neighbors than bits, they are not considered further.
+    - Otherwise it takes the method with the smallest error. Under other metrics than
+      ``"cosine"`` codebooks must have an error that is 5 % smaller. In an index of the
+      training rows, such as :class:`~sklearn_talr.neighbors.HashedNeighbors`, their error
+      may be up to 35 % larger, since codebooks fit their training rows more closely than
+      other methods do.
+
+    Setting `method` to the method that ``"auto"`` takes gives the same codes, to the last
+    digit.
 
     ``method="axes"`` fits in about a second, and encodes a row in microseconds. A principal
-    axis of the rows gets up to 8 bits, each bit where it lowers the squared error most.
-    Axes with equally many are rotated as those of :class:`ITQHasher`, and rows are rounded
-    to equal steps along each. Bits beyond 8 for each axis along which rows differ stand for
-    nothing. Of the ten nearest among 10 000 rows of 512 numbers, features of CIFAR-10,
-    codes of 16, 32, 64 and 128 bytes find .596, .739, .830 and .903; codebooks of 16 and 32
-    bytes find .650 and .748, and take 15 and 44 s to fit. A shortlist by Hamming distance
-    loses neighbors, the more the longer the codes are.
+    axis of the rows gets up to 8 bits; each bit goes to the axis on which it lowers the
+    squared error most. Axes with equally many bits are rotated as in :class:`ITQHasher`,
+    and rows are rounded to equal steps along each axis. Bits beyond 8 per axis encode
+    nothing. On CIFAR-10 features, 10 000 rows of 512 numbers, codes of axes of 16, 32, 64
+    and 128 bytes find 0.596, 0.739, 0.830 and 0.903 of the ten nearest rows. Codebooks of
+    16 and 32 bytes find 0.650 and 0.748, and take 15 and 44 s to fit. A shortlist by
+    Hamming distance loses neighbors, and more of them with longer codes.
 
-    The signs of `decision_function`, of inner products with the vectors of single bits, are
-    not the bits of `transform`: a row is not encoded in the way a query is. The Hamming
-    distance to these signs is fit for a shortlist only.
+    The signs of `decision_function`, which are signs of inner products with the vectors of
+    single bits, are not the bits of `transform`: queries and items are encoded in different
+    ways. Use the Hamming distance to these signs for a shortlist only.
 
     Examples
     --------
@@ -217,7 +237,6 @@ class AdditiveHasher(BaseHasher):
     """
 
     default_query = "weights"
-    _follows_arrays = False  # bits are chosen by loops over the columns of NumPy arrays
 
     _parameter_constraints = {
         "n_bits": [Interval(Integral, 1, None, closed="left")],
@@ -367,7 +386,8 @@ class AdditiveHasher(BaseHasher):
         packed = super().encode(X)
         if self._model_.frame.metric != "cosine":
             return packed
-        is_zero = np.ravel((self._enter(X)[1] != 0).sum(axis=1)) == 0
+        _, _, X = self._check_seen(X)
+        is_zero = np.ravel((X != 0).sum(axis=1)) == 0
         if is_zero.any():
             first = number_of_row(is_zero.argmax())
             warn_caller(
@@ -427,39 +447,11 @@ class AdditiveHasher(BaseHasher):
         if n_samples < 2:
             raise ValueError("X has one sample, which has no others to find; pass more.")
         n_neighbors = min(_N_NEIGHBORS, max(1, (n_samples - 1) // 2))
-        # Rows are scaled by a power of 2 to at most 1. Scores that differ by rounding alone
-        # count as equal.
-        metric = self._model_.frame.metric
-        X = scaled(self._enter(X)[1], metric).astype(np.float64)
-        if metric == "euclidean":
-            X -= X.mean(axis=0)
-        X = np.ldexp(X, -np.frexp(np.abs(X).max())[1])
-        squares = np.einsum("ij,ij->i", X, X)
-        halves = squares / 2 if metric == "euclidean" else 0
-        rounded = 8 * np.finfo(np.float64).eps * X.shape[1]
-
-        def count(rows):
-            true_scores = X[rows] @ X.T - halves
-            code_scores = weighted_scores(weights[rows], packed)
-            # No row is its own neighbor.
-            itself = np.arange(len(code_scores)), np.arange(rows.start, rows.stop)
-            true_scores[itself] = -np.inf
-            code_scores[itself] = -np.inf
-
-            place = n_samples - n_neighbors
-            last_true_score = np.partition(true_scores, place, axis=1)[:, [place]]
-            true_scores += rounded * np.add.outer(squares[rows], squares)
-            is_neighbor = true_scores >= last_true_score
-            last_code_score = np.partition(code_scores, place, axis=1)[:, [place]]
-            is_above = code_scores > last_code_score
-            is_tied = code_scores == last_code_score
-            # Of the items that tie for the last places some have a place, at random.
-            chance = (n_neighbors - is_above.sum(axis=1)) / is_tied.sum(axis=1)
-            n_above = (is_neighbor & is_above).sum()
-            return n_above + chance @ (is_neighbor & is_tied).sum(axis=1)
-
+        _, _, X = self._check_seen(X)
+        neighbors = _TrueNeighbors.from_rows(X, self._model_.frame.metric, n_neighbors)
+        count_block = one_thread()(partial(_count_found, neighbors, weights, packed))
         blocks = gen_batches(n_samples, max(1, _CELLS_PER_BLOCK // n_samples))
-        n_found = sum(map_in_threads(one_thread()(count), blocks, self.n_jobs))
+        n_found = sum(map_in_threads(count_block, blocks, self.n_jobs))
         return float(n_found / (n_neighbors * n_samples))
 
     def _checked_method(self):
@@ -504,32 +496,14 @@ class AdditiveHasher(BaseHasher):
         """Progress of alternations, at most so many after those of earlier chunks."""
 
         def fitted(model):
-            frame = model.frame
-            if isinstance(frame, TangentProjection):
-                model.set_heights(X[:_ROWS_FOR_HEIGHTS])
-            attributes = {
-                "coefs_": [_as_columns(model.vectors_of_bits(), frame.unit)],
-                "intercepts_": [np.zeros(model.n_bits, dtype=np.float32)],
-                "query_coef_": _as_columns(model.vectors_of_code(), frame.unit),
-                "mean_": frame.mean,
-                "method_": model.method,
-                "n_iter_": n_before + progress.n_done,
-                "_model_": model,
-            }
-            if frame.metric == "euclidean":
-                attributes["means_"] = [frame.mean]
-            return seen | attributes
+            n_iter = n_before + progress.n_done
+            return seen | _fitted_attributes(model, X, n_iter)
 
         progress = Progress(self, X, y, n_most, "iteration", fitted=fitted)
         return progress
 
-    @property
-    def n_weights(self) -> int:
-        """Weights of a query: one for each value of each word."""
-        return self.query_coef_.shape[1]
-
-    def query_function(self, space: Space) -> Layers:
-        """Return the function from rows to the weights of queries.
+    def __talr_hash_function__(self, space: Space) -> HashFunction:
+        """Make the hash function of this fit.
 
         Parameters
         ----------
@@ -538,33 +512,105 @@ class AdditiveHasher(BaseHasher):
 
         Returns
         -------
-        function : Layers
-            Inner products with the vectors of all values of words.
+        function : HashFunction
+            Weights are inner products with the vectors of all values of words; bits are
+            those of the words whose vectors add up to a row.
         """
-        intercepts = [np.zeros(self.n_weights)]
-        return Layers([self.query_coef_], intercepts, *vars(self).get("means_", []))
+        single_bits = super().__talr_hash_function__(space)
+        n_weights = self.query_coef_.shape[1]
+        (mean,) = vars(self).get("means_", [None])
+        return replace(
+            single_bits,
+            quantize=self._model_.quantize,
+            query_weights=Layers([self.query_coef_], [np.zeros(n_weights)], mean=mean),
+            n_weights=n_weights,
+            score_rule=self._model_.rule,
+            n_values_per_row=max(single_bits.n_values_per_row, n_weights),
+        )
 
-    def quantize(self, X: Any, function: Any) -> tuple[Any, NDArray[np.uint8] | None]:
-        """Find the words whose vectors add up to rows.
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # Bits are chosen by compiled loops over the columns of NumPy arrays.
+        tags.array_api_support = False
+        return tags
 
-        Parameters
-        ----------
-        X : {ndarray, CSR} of shape (n, n_features)
-            Features.
 
-        function : callable
-            Ignored.
+def _fitted_attributes(model, X, n_iter):
+    """Fitted attributes of a model of the rows X."""
+    frame = model.frame
+    if isinstance(frame, TangentProjection):
+        model.set_heights(X[:_ROWS_FOR_HEIGHTS])
+    attributes = {
+        "coefs_": [_as_columns(model.vectors_of_bits(), frame.unit)],
+        "intercepts_": [np.zeros(model.n_bits, dtype=np.float32)],
+        "query_coef_": _as_columns(model.vectors_of_code(), frame.unit),
+        "mean_": frame.mean,
+        "method_": model.method,
+        "n_iter_": n_iter,
+        "_model_": model,
+    }
+    if frame.metric == "euclidean":
+        attributes["means_"] = [frame.mean]
+    return attributes
 
-        Returns
-        -------
-        bits : ndarray of shape (n, n_bits)
-            Bits of the words.
 
-        lengths : ndarray of shape (n,), dtype uint8, or None
-            Bytes that tell lengths and factors, by `code_factors`.
-        """
-        return self._model_.quantize(X)
+class _TrueNeighbors(NamedTuple):
+    """Rows, each of which has the others with the highest scores as true neighbors.
 
-    def code_factors(self) -> Any:
-        """Return the rule by which codes get factors and addends."""
-        return self._model_.rule
+    Scores that differ by rounding alone count as equal.
+    """
+
+    X: np.ndarray  # (n_samples, n_features), float64, of magnitudes up to 1
+    squares: np.ndarray  # (n_samples,), squared lengths of the rows
+    offsets: np.ndarray | float  # (n_samples,) or 0, subtracted from inner products
+    rounding: float  # error of inner products, as a fraction of squared lengths
+    n_neighbors: int
+
+    @classmethod
+    def from_rows(cls, X, metric, n_neighbors):
+        """Scale checked rows by a power of 2 to at most 1."""
+        X = scaled(X, metric).astype(np.float64)
+        if metric == "euclidean":
+            X -= X.mean(axis=0)
+        X = np.ldexp(X, -np.frexp(np.abs(X).max())[1])
+        squares = np.einsum("ij,ij->i", X, X)
+        return cls(
+            X=X,
+            squares=squares,
+            offsets=squares / 2 if metric == "euclidean" else 0,
+            rounding=8 * np.finfo(np.float64).eps * X.shape[1],
+            n_neighbors=n_neighbors,
+        )
+
+    def mask(self, rows):
+        """Whether each row is a true neighbor of some rows, (n_rows, n_samples)."""
+        scores = self.X[rows] @ self.X.T - self.offsets
+        _leave_out_itself(scores, rows)
+        last_scores = _last_scores(scores, self.n_neighbors)
+        scores += self.rounding * np.add.outer(self.squares[rows], self.squares)
+        return scores >= last_scores
+
+
+def _count_found(neighbors, weights, packed, rows):
+    """Number of true neighbors that the codes of all rows find for some rows."""
+    scores = weighted_scores(weights[rows], packed)
+    is_neighbor = neighbors.mask(rows)
+    _leave_out_itself(scores, rows)
+    last_scores = _last_scores(scores, neighbors.n_neighbors)
+    is_above = scores > last_scores
+    is_tied = scores == last_scores
+    # Items that tie for the last places have equal chances of a place.
+    chances = (neighbors.n_neighbors - is_above.sum(axis=1)) / is_tied.sum(axis=1)
+    n_above = (is_neighbor & is_above).sum()
+    return n_above + chances @ (is_neighbor & is_tied).sum(axis=1)
+
+
+def _leave_out_itself(scores, rows):
+    """Give each of some rows the lowest score for itself: no row is its own neighbor."""
+    scores[np.arange(len(scores)), np.arange(rows.start, rows.stop)] = -np.inf
+
+
+def _last_scores(scores, n_neighbors):
+    """The score of the last neighbor of each query, (n_queries, 1)."""
+    place = scores.shape[1] - n_neighbors
+    return np.partition(scores, place, axis=1)[:, [place]]

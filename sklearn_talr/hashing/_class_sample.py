@@ -5,14 +5,15 @@ import scipy.sparse as sp
 
 from .._core.validation import as_numpy
 
-_ROWS_OF_EACH_CLASS = 10  # that come first, if there are so many
+# Rows of each class that are drawn first, if the class has as many
+_ROWS_PER_CLASS = 10
 
 
 def draw_rows(y, n_drawn, rng, groups=None):
-    """Rows drawn at random, at most so many, with each class or label among them.
+    """Draw rows at random such that each class or label is among them.
 
-    Of each class ten rows come first, or fewer if so many do not fit, and all others are
-    drawn with equal chances. So large classes keep their shares.
+    Ten rows of each class are drawn first, or fewer if ten of each do not fit. Then all
+    other rows are drawn with equal chances, so large classes keep their shares.
 
     Parameters
     ----------
@@ -20,28 +21,28 @@ def draw_rows(y, n_drawn, rng, groups=None):
         Classes, or label indicators.
 
     n_drawn : int
-        Number of rows.
+        Largest number of rows.
 
     rng : RandomState
-        Draws them.
+        Generator.
 
     groups : array-like of shape (n_samples,), default=None
-        Rows of one group are drawn together or not at all. None: each row is its own.
+        Rows of one group are drawn together or not at all. None: each row is its own group.
 
     Returns
     -------
     rows : ndarray of int
-        The rows, ascending. Of groups so many as fit, and one at least.
+        The rows, ascending. Of groups, as many as fit, and one at least.
     """
     members = rows_of_classes(y)
     n_samples = y.shape[0] if hasattr(y, "shape") else len(y)
-    n_of_each = max(1, min(_ROWS_OF_EACH_CLASS, n_drawn // max(1, len(members))))
+    n_per_class = max(1, min(_ROWS_PER_CLASS, n_drawn // max(1, len(members))))
     order = rng.permutation(n_samples)
     places = np.empty(n_samples, dtype=np.int64)
     places[order] = np.arange(n_samples)
     is_first = np.zeros(n_samples, dtype=bool)
     for rows in members:
-        n_first = min(n_of_each, len(rows))
+        n_first = min(n_per_class, len(rows))
         nearest = np.argpartition(places[rows], n_first - 1)[:n_first]
         is_first[rows[nearest]] = True
     order = np.concatenate((order[is_first[order]], order[~is_first[order]]))
@@ -66,7 +67,7 @@ def rows_of_classes(y):
 
 
 def _rows_of_groups(groups, order, n_drawn):
-    """Rows of whole groups, in the order in which their rows come first."""
+    """Rows of whole groups; the groups are taken in the order of their first rows."""
     _, numbers, sizes = np.unique(groups, return_inverse=True, return_counts=True)
     _, firsts = np.unique(numbers[order], return_index=True)
     drawn_order = numbers[order[np.sort(firsts)]]

@@ -1,7 +1,7 @@
 """CrossViewHasher: codes for queries of one kind and items of another."""
 
 from numbers import Integral
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -17,11 +17,12 @@ from .._core.parameters import KW_ONLY, parameters
 from .._core.progress import Progress, warn_caller
 from .._core.state import replace_fitted
 from .._core.types import Column, NDArray, Rows, Sequence
+from .._core.validation import NUMPY, Space
 from ..codes import PackedCodes
 from ..losses._tie_aware import loss_of
 from ..metrics import make_retrieval_scorer
 from ._additive import AdditiveHasher
-from ._base import errors_of, errors_told
+from ._base import errors_in_message, errors_of
 from ._common_space import (
     BehindTeacher,
     ViewLayers,
@@ -29,6 +30,7 @@ from ._common_space import (
     teach_classes,
     teach_judgments,
 )
+from ._function import HashFunction
 from ._gradient import GradientHasher
 from ._towers import fit_towers
 from ._views import check_views, judgments_by_query
@@ -36,26 +38,66 @@ from ._views import check_views, judgments_by_query
 _AUTO = StrOptions({"auto"})
 
 
+class _Functions(NamedTuple):
+    """Fitted hash functions of both views.
+
+    Parameters
+    ----------
+    items, queries : hasher
+        The functions.
+
+    losses : list of float
+        Mean loss of each epoch.
+
+    n_iter : int
+        Number of epochs, or of alternations.
+
+    item_layers : dict
+        Fitted attributes of the items' function if it is layers of features, else empty.
+    """
+
+    items: object
+    queries: object
+    losses: list
+    n_iter: int
+    item_layers: dict
+
+    def behind_teachers(self, views, taught):
+        """The functions of features, which teachers turn into coordinates first."""
+        return self._replace(
+            items=_behind_teacher(views.items, taught.items, self.items),
+            queries=_behind_teacher(views.queries, taught.queries, self.queries),
+            item_layers={},
+        )
+
+
+def _behind_teacher(view, taught, hasher):
+    """The function of features of a view, which its teacher turns into coordinates."""
+    return BehindTeacher.from_fitted(
+        view.seen | {"teacher_": taught.teacher, "hasher_": hasher}
+    )
+
+
 @parameters
 class CrossViewHasher(GradientHasher):
-    """Codes for items of one kind, which queries of another kind ask for.
+    """Codes of items of one kind, which queries of another kind search.
 
-    A text asks for images, a sketch for photographs, a question for documents. Items and
-    queries have features of their own, with a hash function each, and what ties them is
-    one of these:
+    For example, texts search images, sketches search photographs, or questions search
+    documents. Items and queries have their own features, and a hash function each. The data
+    of `fit` say which items are relevant to which queries, in one of these forms:
 
     ========================================  ===========================================
     ``fit(X, y, X_query=Q, y_query=c)``       labels, or label indicators, of both sides
-    ``fit(X, judgments, X_query=Q)``          grades, a row an item and a column a query
+    ``fit(X, judgments, X_query=Q)``          grades: a row per item, a column per query
     ``fit(X, X_query=Q)``                     row i of Q belongs to row i of X
     ``fit(X, y)``                             each row is an item and a query
     ========================================  ===========================================
 
-    First a *teacher* for each view brings both into one space, where inner products tell
-    relevance. With labels on both sides this is the space of their probabilities, see
-    :class:`ClassProbabilities`; with judgments that of their factors, see Notes. Then a
-    hash function for each view, or one for both, is trained by a loss of queries that rank
-    items: tie-aware average precision by default.
+    First a *teacher* for each view brings both into one space, in which inner products give
+    relevance. If both sides have labels, this is the space of their probabilities, see
+    :class:`ClassProbabilities`. With judgments it is the space of their factors, see Notes.
+    Then a loss trains a hash function for each view, or one for both, so that queries rank
+    relevant items first; by default it maximizes tie-aware average precision.
 
     Parameters
     ----------
@@ -64,51 +106,58 @@ class CrossViewHasher(GradientHasher):
 
     query : {"bits", "weights"}, default="bits"
         How codes will be searched: by Hamming distance to the bits of a query, or by its
-        weights, see :meth:`query_weights`. For weights behind teachers items are coded by
-        an :class:`AdditiveHasher`, which no loss trains.
+        weights, see :meth:`query_weights`. With ``"weights"`` and teachers, an
+        :class:`AdditiveHasher` codes the items, and no loss is minimized.
 
     loss : {"AP", "nDCG"}, Measure or callable, default="AP"
-        What is minimized. A measure, by its name or as a value, is maximized. Otherwise an
-        object of :mod:`sklearn_talr.losses` that compares pairs, or a function
-        ``loss(query_bits, item_bits, affinity)`` of your own. It gets relaxed bits of
-        shapes (n, `n_bits`) and (m, `n_bits`), or those bits that the step keeps, and the
-        affinities of all pairs, -1 where nothing is known; and returns a scalar tensor.
+        Training objective, one of these:
+
+        * A measure, by its name or as a value, is maximized.
+        * An object of :mod:`sklearn_talr.losses` that compares pairs is minimized.
+        * Your own function ``loss(query_bits, item_bits, affinity)`` is minimized; it
+          returns a scalar tensor. It gets relaxed bits of shapes (n, `n_bits`) and
+          (m, `n_bits`), with fewer columns if the step leaves bits out, and the affinities
+          of all pairs, -1 for pairs that do not count.
 
     teacher : {"auto"}, transformer or None, default="auto"
-        What brings both views into one space. A transformer like
-        :class:`ClassProbabilities` is cloned for each view and fitted to labels of both
-        sides. ``"auto"``: `ClassProbabilities()` with labels on both sides, factors of the
-        judgments else, and none where only pairs of rows are given, or most items are
-        relevant to no query. None: hash functions of the features themselves.
+        How both views get into one space. ``"auto"``:
+
+        * `ClassProbabilities()`, if both sides have labels;
+        * none, if `fit` is given only rows that belong together, or if most items are
+          relevant to no query;
+        * factors of the judgments otherwise.
+
+        A transformer like :class:`ClassProbabilities` is cloned for each view and fitted to
+        labels of both sides. None: hash functions take the features themselves.
 
     unjudged : {"irrelevant", "ignored"}, default="irrelevant"
-        What a judgment means that is missing in a sparse matrix. Under ``"ignored"`` the
-        loss leaves such pairs out; irrelevant items are those of stored zeros. A teacher
-        takes what is missing for irrelevant under both.
+        Meaning of a judgment that is missing in a sparse matrix. Under ``"ignored"`` the
+        loss leaves such pairs out, and stored zeros are irrelevant items. A teacher takes
+        missing judgments as irrelevant under both.
 
     shared : bool, default=False
         Whether one hash function serves both views, whose features must be of one kind.
-        Behind teachers of classes one function always does.
+        After teachers of classes one function always serves both.
 
     hidden_layer_sizes : int or sequence of int, default=()
         Sizes of hidden rectifier layers of the items' function. Empty: linear.
 
     query_hidden_layer_sizes : int, sequence of int or None, default=None
-        The same of the queries' function. None: as that of items. Ignored where one
-        function serves both views.
+        Sizes of hidden layers of the queries' function. None: `hidden_layer_sizes`. Ignored
+        if one function serves both views.
 
     dropout : float, (float, float) or "auto", default="auto"
         Fraction of the hidden units, or of the features and of the hidden units, that each
         step leaves out, in [0, 1). ``"auto"``: 0.2 and 0.5 with hidden layers, else none.
 
     affinity : "auto" or affinity oracle, default="auto"
-        Who is relevant to whom, where both sides have targets: ``"auto"`` goes by the form
+        Who is relevant to whom, if both sides have targets. ``"auto"`` depends on the form
         of `y`, as in :class:`TALRHasher`.
 
     init : {"cca", "random"}, default="cca"
         First weights of the last layers. ``"cca"``: canonical directions of items and
-        queries that are relevant to each other, rotated to lose least by taking signs; of
-        a shared function iterative quantization of all rows.
+        queries that are relevant to each other, rotated for the least quantization error;
+        for a shared function, iterative quantization of all rows.
 
     tanh_scale : float, (float, float), None or "auto", default="auto"
         Scale of tanh, as in :class:`TALRHasher`.
@@ -126,15 +175,14 @@ class CrossViewHasher(GradientHasher):
         than 64 features; with hidden layers 2.4 divided by the number of all layers.
 
     batch_size : int or "auto", default="auto"
-        Queries of a step, at least 2. They rank one relevant item each, and four times as
-        many that are drawn at random. ``"auto"``: a twentieth of the queries, but between
-        32 and 256.
+        Queries per step, at least 2. They rank one relevant item per query, and four random
+        items per query. ``"auto"``: a twentieth of the queries, between 32 and 256.
 
     max_iter : int, default=50
         Number of epochs over the queries.
 
     device : str, default="auto"
-        Where to train: ``"cpu"``, ``"cuda"`` or ``"cuda:1"``; ``"auto"`` takes a GPU, if
+        Device to train on: ``"cpu"``, ``"cuda"`` or ``"cuda:1"``. ``"auto"`` uses a GPU, if
         CUDA has one, for hidden layers or batches of 1 024 and more.
 
     verbose : bool, default=False
@@ -158,7 +206,8 @@ class CrossViewHasher(GradientHasher):
         Subtracted from items before the first layer. Only without a teacher.
 
     affinity_ : affinity oracle
-        The fitted oracle: :class:`~sklearn_talr.affinity.JudgmentAffinity` of judgments.
+        The fitted oracle. For judgments:
+        :class:`~sklearn_talr.affinity.JudgmentAffinity`.
 
     has_query_view_ : bool
         Whether `fit` was given queries.
@@ -185,29 +234,28 @@ class CrossViewHasher(GradientHasher):
     Notes
     -----
     *Factors of judgments.* The truncated singular value decomposition of the matrix of
-    grades gives coordinates to each item and to each query, whose inner products are
-    nearly the grades. A ridge regression with a Gaussian kernel predicts them from
+    grades gives coordinates to each item and to each query. Their inner products are nearly
+    the grades. A ridge regression with a Gaussian kernel predicts the coordinates from
     features. Hash functions learn from predictions for rows that were left out.
 
-    Features of each view are trained on in units of their own, by which similar rows are
-    found best, as :class:`TALRHasher` does. Items are similar by labels, or if they are
-    relevant to a common query. Where row i belongs to row i and nothing else is known,
-    columns need a common scale.
+    Training scales the features of each view by itself, as :class:`TALRHasher` does. Items
+    are similar by their labels, or if they are relevant to a common query. If row i
+    belongs to row i and nothing else is known, scale the columns yourself.
 
-    At the end of a Pipeline the steps before are for items. Queries reach
-    `transform_query` as they are.
+    At the end of a Pipeline the earlier steps transform items only. `transform_query` gets
+    features of queries as they are.
 
     An interrupt (Ctrl-C) ends training with a warning, and keeps the weights of the last
-    completed epoch; short of one, all is as it was.
+    completed epoch. Before the first epoch is complete, it leaves the hasher as it was.
 
     References
     ----------
     K. He, F. Cakir, S. A. Bargal, S. Sclaroff, "Hashing as Tie-Aware Learning to Rank",
-    CVPR 2018. Two views, teachers and judgments are of this library.
+    CVPR 2018. Two views, teachers and judgments are additions of this library.
 
     Examples
     --------
-    Left halves of digits ask for right halves:
+    Left halves of digits search right halves:
 
     >>> from sklearn.datasets import load_digits
     >>> from sklearn_talr.hashing import CrossViewHasher
@@ -219,8 +267,6 @@ class CrossViewHasher(GradientHasher):
     >>> hasher.score(X[900:], y[900:], X_query=Q[:300], y_query=y[:300]) > 0.6
     True
     """
-
-    _follows_arrays = False
 
     _parameter_constraints = GradientHasher._parameter_constraints | {
         "query": [StrOptions({"bits", "weights"})],
@@ -265,10 +311,10 @@ class CrossViewHasher(GradientHasher):
             Features of at least two items.
 
         y : targets of length n_samples, default=None
-            Labels or label indicators of the items, if `y_query` has those of the queries.
-            Without `y_query` judgments, dense or sparse, of shape (n_samples, n_queries):
-            integers, 0 for "not relevant", below 0 for pairs that do not count. None: row i
-            of `X_query` belongs to row i of `X`.
+            With `y_query`: labels or label indicators of the items. Without `y_query`:
+            judgments, dense or sparse, of shape (n_samples, n_queries); integers, 0 for
+            "not relevant", below 0 for pairs that do not count. None: row i of `X_query`
+            belongs to row i of `X`.
 
         X_query : {array-like, CSR} of shape (n_queries, n_query_features), default=None
             Features of at least two queries. None: each row of `X` is a query, too, which
@@ -279,7 +325,7 @@ class CrossViewHasher(GradientHasher):
 
         groups, groups_query : array-like of shape (n,), default=None
             Labels of groups of the items and of the queries. Pairs of one group are left
-            out of the loss. Without `X_query` `groups` alone.
+            out of the loss. Without `X_query` pass `groups` alone.
 
         Returns
         -------
@@ -297,77 +343,102 @@ class CrossViewHasher(GradientHasher):
         UserWarning
             If most items are relevant to no query.
         """
-        has_query_view, are_partners = X_query is not None, y is None
         views = check_views(self, X, y, X_query, y_query, groups, groups_query)
-        pairs = views.pairs
-        # Judgments of few items tell nothing of the others.
-        is_sparse = (
-            pairs.judgments is not None and 2 * pairs.n_items_known() < pairs.n_items
+        self._refuse_unlike_widths(views)
+        has_few_judgments = _has_few_judgments(views.pairs)
+        teaching = self._choose_teaching(
+            views.pairs, are_partners=y is None, has_few_judgments=has_few_judgments
         )
-        if is_sparse:
-            warn_caller(
-                f"y has only {pairs.n_items_known()} of {pairs.n_items} items that are "
-                "relevant to any query, and judgments tell nothing of the others. If both "
-                "views have good features of one kind, such as embeddings by one model, "
-                "codes that know no judgments may rank better: compare with ITQHasher or "
-                "AdditiveHasher."
-            )
-        widths = views.X.shape[1], views.X_query.shape[1]
-        if self.shared and widths[0] != widths[1]:
-            raise ValueError(
-                f"shared=True needs features of one kind, but X has {widths[0]} and "
-                f"X_query {widths[1]}. Set shared=False."
-            )
+        is_additive = teaching is not None and self.query == "weights"
+        n_teachers = 0 if teaching is None else 2
+        progress = Progress(
+            self,
+            X,
+            y,
+            0 if is_additive else self.max_iter,
+            "epoch",
+            n_fits=n_teachers + is_additive,
+        )
         rng = independent_random_state(self.random_state)
-        # Both views as teachers see them.
-        taught, by_classes = views, self.teacher is not None and pairs.classes is not None
-        teaches = by_classes or not (self.teacher is None or are_partners or is_sparse)
-        is_additive = teaches and self.query == "weights"
-        n_epochs, n_fits = 0 if is_additive else self.max_iter, 2 * teaches + is_additive
-        progress = Progress(self, X, y, n_epochs, "epoch", n_fits=n_fits)
-        if by_classes:
-            teacher = None if isinstance(self.teacher, str) else self.teacher
-            taught = teach_classes(views, teacher, progress)
-        elif self.teacher is not None and not isinstance(self.teacher, str):
+        taught = self._teach(views, teaching, rng, progress)
+        if is_additive:
+            functions = self._fit_additive(taught, rng, progress)
+        else:
+            is_shared = self.shared or views.pairs.same_rows or teaching == "classes"
+            functions = self._fit_towers(taught, rng, progress, is_shared=is_shared)
+        if teaching is not None:
+            functions = functions.behind_teachers(views, taught)
+        fitted = (
+            views.items.seen
+            | functions.item_layers
+            | {
+                "item_hasher_": functions.items,
+                "query_hasher_": functions.queries,
+                "teacher_": taught.items.teacher,
+                "query_teacher_": taught.queries.teacher,
+                "affinity_": views.pairs.affinity.given,
+                "has_query_view_": X_query is not None,
+                "loss_curve_": functions.losses,
+                "n_iter_": functions.n_iter,
+            }
+        )
+        return replace_fitted(self, progress.finish(fitted))
+
+    def _refuse_unlike_widths(self, views):
+        n_features = views.items.X.shape[1]
+        n_query_features = views.queries.X.shape[1]
+        if self.shared and n_features != n_query_features:
+            raise ValueError(
+                f"shared=True needs features of one kind, but X has {n_features} and "
+                f"X_query {n_query_features}. Set shared=False."
+            )
+
+    def _choose_teaching(self, pairs, *, are_partners, has_few_judgments):
+        """What teachers of both views learn: "classes", "judgments" or None."""
+        if self.teacher is None:
+            return None
+        if pairs.classes is not None:
+            return "classes"
+        if not isinstance(self.teacher, str):
             raise ValueError(
                 "teacher needs labels or label indicators of both sides, as y and y_query. "
                 "Set teacher='auto' or None for judgments and other affinities."
             )
-        elif teaches:
-            taught = teach_judgments(views, rng, progress)
-            if self.query == "bits":
-                taught = beside_features(views, taught, self.shared)
-        fitted = {"teacher_": taught.teacher, "query_teacher_": taught.query_teacher}
-        # Hash functions of both.
-        if is_additive:
-            how = {"verbose": self.verbose, "random_state": rng}
-            additive = AdditiveHasher(self.n_bits, metric="inner_product", **how)
-            with progress.nested("fit-additive-hasher")(additive):
-                item = query = additive.fit(taught.X)
-            losses, n_iter = [], additive.n_iter_
-        else:
-            is_shared = self.shared or pairs.same_rows or by_classes
-            how = loss_of(self.loss), taught, is_shared, rng, progress
-            of_item, of_query, losses = fit_towers(self, *how)
-            n_iter = len(losses)
-            item = ViewLayers.of(taught.seen | of_item)
-            query = ViewLayers.of(taught.seen_query | of_query)
-            fitted |= {} if teaches else of_item
-        # Functions of features, also behind teachers.
-        if teaches:
-            behind = {"teacher_": taught.teacher, "hasher_": item}
-            behind_query = {"teacher_": taught.query_teacher, "hasher_": query}
-            item = BehindTeacher.of(views.seen | behind)
-            query = BehindTeacher.of(views.seen_query | behind_query)
-        fitted |= {
-            "affinity_": pairs.affinity.given,
-            "has_query_view_": has_query_view,
-            "loss_curve_": losses,
-            "n_iter_": n_iter,
-            "item_hasher_": item,
-            "query_hasher_": query,
-        }
-        return replace_fitted(self, progress.finish(views.seen | fitted))
+        return None if are_partners or has_few_judgments else "judgments"
+
+    def _teach(self, views, teaching, rng, progress):
+        """Views in the coordinates from which hash functions learn."""
+        if teaching is None:
+            return views
+        if teaching == "classes":
+            teacher = None if isinstance(self.teacher, str) else self.teacher
+            return teach_classes(views, teacher, progress)
+        taught = teach_judgments(views, rng, progress)
+        if self.query == "weights":
+            return taught
+        return beside_features(views, taught, is_shared=self.shared)
+
+    def _fit_additive(self, taught, rng, progress):
+        """Code the coordinates of items; queries get their weights from the same hasher."""
+        hasher = AdditiveHasher(
+            self.n_bits, metric="inner_product", verbose=self.verbose, random_state=rng
+        )
+        with progress.nested("fit-additive-hasher")(hasher):
+            hasher.fit(taught.items.X)
+        return _Functions(hasher, hasher, losses=[], n_iter=hasher.n_iter_, item_layers={})
+
+    def _fit_towers(self, taught, rng, progress, *, is_shared):
+        """Train layers of both views."""
+        towers = fit_towers(
+            self, loss_of(self.loss), taught, rng, progress, is_shared=is_shared
+        )
+        return _Functions(
+            items=ViewLayers.from_fitted(taught.items.seen | towers.items),
+            queries=ViewLayers.from_fitted(taught.queries.seen | towers.queries),
+            losses=towers.losses,
+            n_iter=len(towers.losses),
+            item_layers=towers.items,
+        )
 
     def transform_query(self, X: Rows) -> NDArray[np.uint8]:
         """Compute binary codes of queries.
@@ -382,7 +453,7 @@ class CrossViewHasher(GradientHasher):
         codes : ndarray of shape (n_queries, n_bits), dtype uint8
             Zeros and ones.
         """
-        return self._ask("transform", X)
+        return self._call_query_hasher("transform", X)
 
     def encode_query(self, X: Rows) -> PackedCodes:
         """Compute binary codes of queries, packed eight bits to the byte.
@@ -397,7 +468,7 @@ class CrossViewHasher(GradientHasher):
         codes : PackedCodes
             Codes of shape (n_queries, n_bits), in little bit order.
         """
-        return self._ask("encode", X)
+        return self._call_query_hasher("encode", X)
 
     def query_weights(self, X: Rows) -> NDArray[np.float32]:
         """Compute how much each bit of an item's code counts for weighted queries.
@@ -410,10 +481,10 @@ class CrossViewHasher(GradientHasher):
         Returns
         -------
         weights : ndarray of shape (n_queries, n_weights), dtype float32
-            As of other hashers; under ``query="weights"`` behind teachers those of
-            :class:`AdditiveHasher`.
+            Weights as other hashers have them; with teachers and ``query="weights"``,
+            weights of :class:`AdditiveHasher`.
         """
-        return self._ask("query_weights", X)
+        return self._call_query_hasher("query_weights", X)
 
     def score(
         self, X: Rows, y: Any = None, *, X_query: Rows | None = None, y_query: Any = None
@@ -438,8 +509,8 @@ class CrossViewHasher(GradientHasher):
         -------
         score : float
             Mean over the queries that have something relevant, in [0, 1]: average
-            precision, or NDCG if the loss maximizes that. Queries are asked as `query`
-            says.
+            precision, or NDCG if the loss maximizes that. Codes are searched by bits or by
+            weights, according to `query`.
 
         Raises
         ------
@@ -447,36 +518,72 @@ class CrossViewHasher(GradientHasher):
             If `fit` was given queries and `score` is not, or the other way round.
         """
         check_is_fitted(self)
-        if self.has_query_view_ != (X_query is not None):
-            given = "was" if self.has_query_view_ else "was not"
+        if self.has_query_view_ and X_query is None:
             raise ValueError(
-                f"fit {given} given queries, and so must score be: pass X_query, with "
-                "y_query or judgments as y, where fit had them, and nowhere else."
+                "fit was given queries, so score needs queries: pass X_query, with y_query "
+                "or judgments as y."
+            )
+        if not self.has_query_view_ and X_query is not None:
+            raise ValueError(
+                "fit was not given queries, so each row of X is a query: call score(X, y) "
+                "without X_query."
             )
         measure = loss_of(self.loss).measure
         if X_query is None:
             return make_retrieval_scorer(measure)(self, X, y)
-        if y_query is None:  # judgments, a row a query
-            y_query, y = judgments_by_query(self.affinity_, X, y, X_query), None
+        if y_query is None:
+            # Judgments are targets of queries, and items have none.
+            y_query = judgments_by_query(self.affinity_, X, y, X_query)
+            y = None
         return make_retrieval_scorer(measure, database=(X, y))(self, X_query, y_query)
 
-    def _ask(self, method, X):
-        """Call a method of the queries' function, whose errors say which features fail."""
+    def _call_query_hasher(self, method, X):
+        """Call a method of the queries' function; errors name the features of queries."""
         check_is_fitted(self)
         message = "Features of queries cannot be used: {}"
-        with errors_told(message), errors_of(self, self.query_hasher_):
+        with errors_in_message(message), errors_of(self, self.query_hasher_):
             return getattr(self.query_hasher_, method)(X)
 
-    def _enter(self, X):
-        check_is_fitted(self)
-        with errors_of(self, self.item_hasher_):
-            return self.item_hasher_._enter(X)
+    def __talr_hash_function__(self, space: Space) -> HashFunction:
+        """Make the hash function of items, which is the function of `item_hasher_`.
+
+        Parameters
+        ----------
+        space : Space
+            NumPy.
+
+        Returns
+        -------
+        function : HashFunction
+            Queries have another one, the function of `query_hasher_`.
+        """
+        return self.item_hasher_.__talr_hash_function__(space)
 
     @property
     def _n_features_out(self):
-        return self.item_hasher_._n_features_out
+        return self.__talr_hash_function__(NUMPY).n_bits
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        tags.array_api_support = False
         tags.target_tags.required = True
         return tags
+
+
+def _has_few_judgments(pairs):
+    """Whether most items are relevant to no query, by judgments; warn if so.
+
+    Judgments then say nothing about most items.
+    """
+    if pairs.judgments is None:
+        return False
+    n_relevant_items = pairs.n_items_known()
+    if 2 * n_relevant_items >= pairs.n_items:
+        return False
+    warn_caller(
+        f"y has only {n_relevant_items} of {pairs.n_items} items that are relevant to any "
+        "query, and judgments say nothing about the others. If both views have good "
+        "features of one kind, such as embeddings by one model, codes without judgments "
+        "may rank better: compare with ITQHasher or AdditiveHasher."
+    )
+    return True

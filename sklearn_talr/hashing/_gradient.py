@@ -1,5 +1,6 @@
 """TALRHasher: hash codes by gradients of a tie-aware ranking measure, or of any loss."""
 
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Literal, Self
 
@@ -12,26 +13,28 @@ from ..losses._tie_aware import loss_of
 from ..measures import Measure
 from ..metrics import make_retrieval_scorer
 from ._base import BaseHasher
+from ._function import HashFunction
 from ._linear import PROJECTIONS
 from .training._data import check_chunk, check_data
 from .training._fit import fit_by_gradient
 from .training._start import of_torch
 
-_AUTO, _ABOVE_0 = StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")
+_AUTO = StrOptions({"auto"})
+_ABOVE_0 = Interval(Real, 0, None, closed="neither")
 
 
 class _InstanceWith(HasMethods):
     """Constraint that a parameter has some methods and is no class; it loads no torch."""
 
-    def __init__(self, what, *methods):
+    def __init__(self, description, *methods):
         super().__init__(list(methods))
-        self._what = what
+        self._description = description
 
     def is_satisfied_by(self, val):
         return not isinstance(val, type) and super().is_satisfied_by(val)
 
     def __str__(self):
-        return self._what
+        return self._description
 
 
 @parameters
@@ -73,7 +76,8 @@ class GradientHasher(BaseHasher):
     verbose: bool = False
     random_state: Seed = None
 
-    __metadata_request__fit = {"groups": False}  # which folds are mostly made by
+    # Groups of `fit` must be requested: most users pass groups for folds only.
+    __metadata_request__fit = {"groups": False}
 
 
 def _trains_on_chunks(hasher):
@@ -99,9 +103,9 @@ class TALRHasher(GradientHasher):
     Each sample of a minibatch ranks the others by the Hamming distance of their relaxed
     codes, :math:`\tanh(\alpha f)` of activations f. The measure of that ranking, averaged
     over all orders of tied items, is a smooth function of soft counts of items per
-    distance, and its gradient trains the hash function: tie-aware learning to rank, He et
-    al. (CVPR 2018). In place of the measure any loss of :mod:`sklearn_talr.losses` may be
-    minimized, among them those of other papers, or a function of your own.
+    distance. Its gradient trains the hash function: tie-aware learning to rank, He et al.
+    (CVPR 2018). Instead of a measure, training can minimize any loss of
+    :mod:`sklearn_talr.losses`, including losses of other papers, or your own function.
 
     The parameters, by purpose:
 
@@ -121,117 +125,138 @@ class TALRHasher(GradientHasher):
         Number of bits of a code, at least 1.
 
     loss : {"AP", "nDCG"}, Measure or callable, default="AP"
-        What is minimized. A measure, by its name or as a value, is maximized: average
-        precision, where any affinity above 0 is relevant, or NDCG for graded affinities,
-        where numbers of shared labels are the gains to train with. Training knows no
-        cutoff. Otherwise an object of :mod:`sklearn_talr.losses`, such as
-        ``AveragePrecisionLoss(simplified=True)``, or a function ``loss(bits, affinity)`` of
-        your own. It gets the relaxed bits of a minibatch, a tensor of shape (n, `n_bits`)
-        or of those bits that the step keeps, and the affinities of its pairs, a tensor of
-        shape (n, n) whose diagonal pairs each sample with itself, -1 where they do not
-        count; and returns a scalar tensor. Losses of classes, such as
-        :class:`~sklearn_talr.losses.CSQLoss`, need labels or label indicators.
+        Training objective, one of these:
+
+        * A measure, by its name or as a value, is maximized. ``"AP"``: average precision;
+          any affinity above 0 is relevant. ``"nDCG"``: NDCG of graded affinities; for
+          shared labels, gains are the numbers of shared labels. Training ignores cutoffs.
+        * An object of :mod:`sklearn_talr.losses`, such as
+          ``AveragePrecisionLoss(simplified=True)``, is minimized. Losses of classes, such
+          as :class:`~sklearn_talr.losses.CSQLoss`, need labels or label indicators.
+        * Your own function ``loss(bits, affinity)`` is minimized; it returns a scalar
+          tensor. `bits` are the relaxed bits of a minibatch, a tensor of shape
+          (n, `n_bits`), or with fewer columns if the step leaves bits out. `affinity` is a
+          tensor of shape (n, n) with the affinities of all pairs, -1 for pairs that do not
+          count. Its diagonal pairs each sample with itself.
 
     hidden_layer_sizes : int or sequence of int, default=()
         Sizes of hidden rectifier layers. Empty: a linear hash function.
 
     dropout : float, (float, float) or "auto", default="auto"
-        Fraction of the hidden units that each step leaves out, drawn at random, in [0, 1);
-        or a pair: that of the features, and that of the hidden units. ``"auto"``: 0.2 and
-        0.5 with hidden layers, but nothing for a
+        Fraction of the hidden units that each step leaves out at random, in [0, 1); or a
+        pair: the fraction of the features, and of the hidden units. ``"auto"``: 0.2 and
+        0.5 with hidden layers, but 0 for a
         :class:`~sklearn_talr.affinity.ThresholdAffinity`.
 
     module : torch.nn.Module or None, default=None
-        A network of your own in place of linear layers: from batches of float32 features
-        to `n_bits` activations. `fit` trains a copy of it, from the weights it has and on
-        features as they are; `hidden_layer_sizes`, `dropout` and `init` have no meaning
-        for it. It does best with features of about unit scale, with
-        ``BatchNorm1d(n_bits, affine=False)`` as its last layer and, if it is recurrent,
-        after a warm-up by cross entropy. Token ids, up to ``2**24``, reach it as float32 as
-        well: let its `forward` begin with ``x.long()``.
+        Your own network instead of layers: from batches of float32 features to `n_bits`
+        activations. `fit` trains a copy, starting from the module's weights, on features
+        as they are. It ignores `hidden_layer_sizes`, `dropout` and `init`. For good codes:
+
+        * scale features to about unit scale;
+        * end with ``BatchNorm1d(n_bits, affine=False)``;
+        * train a recurrent module with cross entropy first.
+
+        Token ids, up to ``2**24``, arrive as float32, too: begin `forward` with
+        ``x.long()``.
 
     affinity : "auto" or affinity oracle, default="auto"
-        Who is similar to whom. ``"auto"`` goes by the form of `y`: labels of shape
-        (n_samples,): :class:`~sklearn_talr.affinity.LabelAffinity`; label indicators:
-        :class:`~sklearn_talr.affinity.SharedLabelAffinity`; a
-        :class:`~sklearn_talr.affinity.PrecomputedAffinity` or a square matrix: itself;
-        None: :class:`~sklearn_talr.affinity.ThresholdAffinity` on the features.
+        Who is similar to whom. ``"auto"`` depends on the form of `y`:
+
+        * labels of shape (n_samples,): :class:`~sklearn_talr.affinity.LabelAffinity`;
+        * label indicators: :class:`~sklearn_talr.affinity.SharedLabelAffinity`;
+        * a :class:`~sklearn_talr.affinity.PrecomputedAffinity` or a square matrix: itself;
+        * None: :class:`~sklearn_talr.affinity.ThresholdAffinity` on the features.
 
     init : {"itq", "pca", "random"}, default="itq"
         First weights of the last layer: iterative quantization, principal directions, or
         random directions. Hidden layers start at random.
 
     tanh_scale : float, (float, float), None or "auto", default="auto"
-        Scale of tanh, above 0: how nearly binary relaxed codes are. Two numbers are the
-        scales of the first and the last epoch, between which it grows geometrically. None
-        leaves activations as they are. ``"auto"`` is what the loss wants, or else 8, but 2
-        for a `module`, whose activations start from any size.
+        Scale of tanh, above 0. With a larger scale relaxed codes are more nearly binary. A
+        pair has the scales of the first and of the last epoch; the scale grows
+        geometrically between them. None leaves activations as they are. ``"auto"`` is the
+        value that the loss declares, else 8, but 2 for a `module`, whose activations can
+        have any size at the start.
 
     bit_dropout : float or "auto", default="auto"
-        Each step leaves out this fraction of the bits, drawn at random, in [0, 1). Then
-        every part of a code must rank well by itself, which regularizes. ``"auto"`` is what
-        the loss wants, or else keeps the square root of 8 times their number: 8 of 8, 16
-        of 32, 23 of 64 bits; half as many again with hidden layers or a `module`; and all
-        for a :class:`~sklearn_talr.affinity.ThresholdAffinity`, where the fine order of
-        near neighbors takes all bits and there is little to overfit.
+        Fraction of the bits that each step leaves out at random, in [0, 1). Each part of a
+        code must then rank well alone, which regularizes. ``"auto"`` is the value that the
+        loss declares, else:
+
+        * a step keeps the square root of 8 times `n_bits`: 8 of 8, 16 of 32, 23 of 64 bits;
+        * it keeps half as many again with hidden layers or a `module`;
+        * it keeps all bits for a :class:`~sklearn_talr.affinity.ThresholdAffinity`: the
+          fine order of near neighbors needs all bits, and overfitting is small.
 
     nested : bool, default=False
-        If True, each step takes a random number of leading bits, so that
-        ``codes[:, :k]`` is a good code for every k: one fit serves all lengths.
+        If True, each step keeps a random number of leading bits. Then ``codes[:, :k]`` is
+        a good code for every k, and one fit gives codes of all lengths.
 
     solver : {"auto", "adam_mini", "adam"}, default="auto"
-        ``"adam_mini"``: Adam with one second moment per unit, whose steps do not depend
-        on the axes that features are given in. ``"adam"``: Adam. ``"auto"``:
+        ``"adam_mini"``: Adam with one second moment per unit. Its steps do not depend on
+        the axes in which features are given. ``"adam"``: Adam. ``"auto"``:
         ``"adam_mini"``, but ``"adam"`` for a `module`.
 
     learning_rate : {"cosine", "constant"}, default="cosine"
-        Whether the learning rate falls to 0 along half a cosine, or stays.
+        Schedule of the learning rate: it falls to 0 along half a cosine, or is constant.
 
     learning_rate_init : float or "auto", default="auto"
-        First learning rate. Features are centered and scaled before training, so that it
-        does not depend on their units, see Notes. ``"auto"`` is ``0.025``, or ``0.014``
-        with hidden layers, but ``0.005`` with ``solver="adam"``; ``0.003`` for a `module`.
-        Layers between hidden ones take steps in proportion to their first weights.
+        First learning rate. It does not depend on the units of the features, since these
+        are centered and scaled before training, see Notes. ``"auto"`` is ``0.025``, or
+        ``0.014`` with hidden layers, but ``0.005`` with ``solver="adam"``; ``0.003`` for a
+        `module`. Layers between hidden ones take steps in proportion to their first
+        weights.
 
     weight_decay : float or "auto", default="auto"
-        Decoupled weight decay, at least 0; intercepts are left alone. ``"auto"`` is what
-        the loss wants, or else 0.6, but 0 for fewer than 64 features where similarity does
-        not go by distance; with hidden layers 2.4 divided by the number of all layers; 0.01
-        for a `module`.
+        Decoupled weight decay, at least 0. Intercepts do not decay. ``"auto"`` is the
+        value that the loss declares, else:
+
+        * 0.6 for a linear function;
+        * 0 for a linear function of fewer than 64 features, unless similarity is by
+          distance;
+        * 2.4 divided by the number of all layers, with hidden layers;
+        * 0.01 for a `module`.
 
     batch_size : int or "auto", default="auto"
-        Samples that are paired with each other in one step, at least 2. ``"auto"``: a
-        twentieth of the samples, but between 32 and 256; of a
-        :class:`~sklearn_talr.affinity.ThresholdAffinity`, whose top levels are few pairs, a
-        fifth, but at most 512. Smaller data are one batch. Of many classes, whose samples
-        are similar to less than a sixteenth of the others, it is 256, or with hidden layers
-        as many as hold ten samples that are similar to a sample, up to 1 024, if that
-        leaves 600 steps. Where a batch, drawn at random, would hold fewer than ten with
-        hidden layers, or fewer than two without, similar samples come into a batch
-        together, up to eight or four at a time.
+        Samples that are paired with each other in one step, at least 2. Fewer samples are
+        one batch. ``"auto"``:
+
+        * a twentieth of the samples, between 32 and 256;
+        * a fifth of the samples, at most 512, for a
+          :class:`~sklearn_talr.affinity.ThresholdAffinity`, since few pairs have its top
+          levels;
+        * 256 for many classes, if a sample is similar to less than a sixteenth of the
+          others. With hidden layers a batch is then as large as it must be to hold ten
+          samples that are similar to a sample, up to 1 024, if this leaves 600 steps.
+
+        If a random batch would hold fewer than two samples that are similar to a sample
+        (ten with hidden layers), similar samples are drawn together, up to four (eight) at
+        a time.
 
     max_iter : int or "auto", default="auto"
-        Number of epochs. ``"auto"``: 100, but of more than 80 batches of 256 only so many
-        epochs as make 8 000 such steps. Of many classes with few samples up to 150 with
-        hidden layers, so that there are 600 steps. What was run is in `n_iter_`.
+        Number of epochs. ``"auto"``: 100. If 100 epochs have more than 8 000 steps of 256
+        samples, it is the number of epochs with 8 000 such steps. With hidden layers and
+        many classes of few samples it is up to 150, for 600 steps. `n_iter_` has the
+        number of epochs that were run.
 
     early_stopping : bool, default=False
-        Whether to score a validation set after each epoch: that given to `fit`, or a part
-        of the samples, which is held out. Once the score no longer improves, training
-        goes back to the weights of the best score, and the learning rate falls to 0 within
-        a quarter of `max_iter` epochs; samples that were held out are then trained on too.
-        Without it training runs for `max_iter` epochs. This takes the place of the
-        `early_stopping` of scikit-learn's networks, which ends training there, keeps the
-        last weights, and never trains on the samples that were held out.
+        Whether to score a validation set after each epoch: the one given to `fit`, or a
+        fraction of the samples, which is held out. When the score no longer improves,
+        training goes back to the weights of the best score, and the learning rate falls to
+        0 within a quarter of `max_iter` epochs. In these epochs training also uses the
+        samples that were held out. If False, training runs for `max_iter` epochs. The
+        `early_stopping` of scikit-learn's networks differs: training ends at once, with the
+        last weights, and never uses the samples that were held out.
 
     validation_fraction : float, default=0.1
-        Fraction of the samples to hold out, in (0, 1), drawn at random. Each of them
-        ranks the others by their codes. Only used if `early_stopping` is True and `fit` is
-        given no validation set.
+        Fraction of the samples to hold out at random, in (0, 1). Each of them ranks the
+        others by their codes. Used only if `early_stopping` is True and `fit` is given no
+        validation set.
 
     n_iter_no_change : int, default=10
-        The score no longer improves after more than so many epochs in a row without an
-        improvement by at least `tol`. Only used if `early_stopping` is True.
+        Number of epochs in a row without an improvement of at least `tol` after which the
+        score no longer improves. Used only if `early_stopping` is True.
 
     tol : float, default=1e-4
         The least improvement of the validation score that counts.
@@ -241,17 +266,17 @@ class TALRHasher(GradientHasher):
         last scale.
 
     device : str, default="auto"
-        Where to train: ``"cpu"``, ``"cuda"`` or ``"cuda:1"``. ``"auto"`` takes a GPU, if
-        CUDA has one, for hidden layers, a `module` or batches of 1 024 and more, and under
-        scikit-learn's `array_api_dispatch` the device of a tensor `X` on CUDA. The fitted
-        hasher lives in NumPy and does not remember the device.
+        Device to train on: ``"cpu"``, ``"cuda"`` or ``"cuda:1"``. ``"auto"`` uses a GPU, if
+        CUDA has one, for hidden layers, a `module` or batches of 1 024 and more. Under
+        scikit-learn's `array_api_dispatch` it is the device of a tensor `X` on CUDA. Fitted
+        arrays are in NumPy and have no device.
 
     verbose : bool, default=False
         Print the loss of each epoch.
 
     random_state : int, RandomState instance or None, default=None
         Draws first weights, minibatches, held-out samples, codes of classes, and the bits
-        and units that are left out. Global generators are never touched; None draws a
+        and units that are left out. Global generators are never changed. None draws a
         fresh seed.
 
     Attributes
@@ -263,30 +288,31 @@ class TALRHasher(GradientHasher):
         Offsets of each layer, shape (n_outputs,).
 
     means_ : list of one ndarray of shape (n_features,)
-        Mean of the training rows, but for few far from all others; subtracted from
-        features first.
+        Mean of the training rows, subtracted from features first. A few rows far from all
+        others do not count.
 
     module_state_ : dict of ndarray
-        The fitted ``state_dict`` of `module`, which then replaces the three above.
+        The fitted ``state_dict`` of `module`. It replaces the three attributes above.
 
     affinity_ : affinity oracle
         The fitted oracle.
 
     classes_ : ndarray of shape (n_classes,)
-        Labels of the classes, or the columns of label indicators. Only after a fit by a
+        Labels of the classes, or the columns of label indicators. Only after a fit with a
         loss of classes.
 
     class_codes_ : ndarray of shape (n_classes, n_bits)
-        Codes of the classes, -1 and 1. Only after a fit by a loss of classes.
+        Codes of the classes, -1 and 1. Only after a fit with a loss of classes.
 
     loss_curve_ : list of float
-        Mean loss of the minibatches of each epoch. Not a score: codes are relaxed, batches
-        small, and bits may be left out.
+        Mean loss of the minibatches of each epoch. It is no score of the codes: codes are
+        relaxed, batches are small, and bits may be left out.
 
     validation_scores_ : list of float or None
-        Score of the validation samples after each epoch, over all warm starts, as long as
-        they were not trained on: that of `score`. Codes do not depend on the scale of
-        tanh, so epochs can be compared. None without `early_stopping`.
+        Score of the validation samples after each epoch, as `score` computes it, over all
+        warm starts. Epochs that train on these samples have none. Codes do not depend on
+        the scale of tanh, so scores of epochs can be compared. None without
+        `early_stopping`.
 
     best_validation_score_ : float or None
         Highest score of the last `fit`. None without `early_stopping`.
@@ -304,24 +330,28 @@ class TALRHasher(GradientHasher):
     --------
     sklearn_talr.losses : Losses of this and of other papers, and how to write one.
     ClassProbabilities : The first of two stages, with labels.
-    ITQHasher : Needs no targets, and is where training starts from.
+    ITQHasher : Needs no targets. Training starts from its codes.
     sklearn_talr.neighbors.HammingNeighbors : Searches the codes.
     sklearn_talr.losses.TieAwareLoss : The same loss for networks of your own.
     sklearn_talr.metrics.make_retrieval_scorer : Scores hashers in cross-validation.
 
     Notes
     -----
-    With labels codes mostly rank better by :class:`ClassProbabilities` before the hasher,
-    ``make_pipeline(ClassProbabilities(), TALRHasher())``, see the user guide.
+    With labels, codes mostly rank better if :class:`ClassProbabilities` stands before the
+    hasher: ``make_pipeline(ClassProbabilities(), TALRHasher())``, see the user guide.
 
-    Features are trained on in units by which similar samples are found best, of three:
-    all columns have the same unit; each has its standard deviation among similar samples;
-    or the covariance among similar samples becomes the identity, after which the first
-    weights are directions of a linear discriminant analysis. Some samples rank each other
-    by their distance, and what raises average precision by .02 is taken; short of that,
-    units of columns are, if one deviates ten times as much as a typical one. The units are
-    folded into the weights: codes are computed from features as they are. If `y` is None,
-    distances between features are the targets, and all columns have the same unit.
+    Training scales features in one of three ways:
+
+    * all columns have the same unit;
+    * the unit of each column is its standard deviation among similar samples;
+    * the covariance among similar samples becomes the identity. The first weights are then
+      directions of a linear discriminant analysis.
+
+    Some samples rank each other by their distance. If a scaling raises their average
+    precision by more than 0.02, it is used. Otherwise columns have their own units only if
+    one of them deviates ten times as much as a typical column. The units are folded into
+    the weights: codes are computed from features as they are. If `y` is None, distances
+    between features are the targets, and all columns have the same unit.
 
     References
     ----------
@@ -337,8 +367,8 @@ class TALRHasher(GradientHasher):
     >>> print(f"{hasher.score(X[900:], y[900:]):.1f}")
     0.8
 
-    A loss of another paper, and one of your own: similar pairs should have inner products
-    above 0, and others below.
+    A loss of another paper, and your own loss, which wants inner products above 0 for
+    similar pairs and below 0 for others:
 
     >>> from sklearn_talr.losses import DSHLoss
     >>> def hinge_loss(bits, affinity):
@@ -398,29 +428,30 @@ class TALRHasher(GradientHasher):
         Parameters
         ----------
         X : {array-like, CSR} of shape (n_samples, n_features)
-            Features of at least two samples. Neither a memory-mapped array nor a sparse
-            matrix is copied or made dense as a whole, if it is of float32 or float64; nor
-            is a tensor under `array_api_dispatch`, unless `device` is another than its own.
+            Features of at least two samples. A memory-mapped array or a sparse matrix of
+            float32 or float64 is not copied or made dense as a whole. A tensor under
+            `array_api_dispatch` is not copied, unless `device` is another device.
 
         y : targets of length n_samples, default=None
-            What similarity means, see `affinity`: class labels, 0/1 label indicators
-            (dense or CSR), affinities of all pairs (wrapped in `PrecomputedAffinity` when
-            cross-validation slices them), or feature rows for a `ThresholdAffinity`; None
-            stands for X itself. A loss of classes needs labels or label indicators.
+            Targets, from which `affinity` knows who is similar: class labels, 0/1 label
+            indicators (dense or CSR), affinities of all pairs (wrapped in
+            `PrecomputedAffinity` if cross-validation slices them), or feature rows for a
+            `ThresholdAffinity`. None stands for X itself. A loss of classes needs labels or
+            label indicators.
 
         groups : array-like of shape (n_samples,), default=None
             Labels of groups, such as cameras or sessions. Pairs of one group are left out
-            of the loss and of scores, so that codes do not learn the groups. None leaves
-            nothing out.
+            of the loss and of scores, so that codes do not learn the groups. None: no pair
+            is left out.
 
         X_val : {array-like, CSR} of shape (n_val, n_features), default=None
-            Features of a validation set of your own, at least two samples. With
+            Features of your own validation set, at least two samples. With
             `early_stopping` it is scored, and no sample of `X` is held out.
 
         y_val : targets of length n_val, default=None
-            Targets of the validation set, in the form of `y`. Of ready affinities a
-            `PrecomputedAffinity`: their own, or a selection from those of all samples.
-            None if `y` is None.
+            Targets of the validation set, in the form of `y`. For precomputed affinities:
+            a `PrecomputedAffinity` of these samples, or a selection from that of all
+            samples. None if `y` is None.
 
         groups_val : array-like of shape (n_val,), default=None
             Groups of the validation set.
@@ -440,7 +471,8 @@ class TALRHasher(GradientHasher):
         Notes
         -----
         An interrupt (Ctrl-C) ends training with a warning, and keeps the weights of the
-        best validation score or the last completed epoch; short of one, all is as it was.
+        best validation score or of the last completed epoch. Before the first epoch is
+        complete, it leaves the hasher as it was.
         """
         loss = loss_of(self.loss)
         data = check_data(
@@ -462,11 +494,12 @@ class TALRHasher(GradientHasher):
     ) -> Self:
         """Learn from a chunk of data: one epoch over its samples.
 
-        The first call finds where to start, as `fit` does, and the mean and unit of the
-        features; later ones go on, as they do after `fit`. The learning rate stays at
-        `learning_rate_init`, which may be set anew before each call, the scale of tanh at
-        its last, and samples of one chunk are paired with each other only. To callbacks
-        each call is a fit of one epoch. An interrupt (Ctrl-C) leaves the hasher as it was.
+        The first call finds the first weights, and the mean and unit of the features, as
+        `fit` does. A later call, or one after `fit`, goes on from the weights so far. The
+        learning rate is `learning_rate_init`, which may be set anew before each call. The
+        scale of tanh is that of the last epoch. Only samples of one chunk are paired with
+        each other. For callbacks each call is a fit of one epoch. An interrupt (Ctrl-C)
+        leaves the hasher as it was.
 
         Parameters
         ----------
@@ -474,12 +507,12 @@ class TALRHasher(GradientHasher):
             Features of at least two samples.
 
         y : targets of length n_samples, default=None
-            As for `fit`, for the samples of this chunk. Thresholds of a
-            `ThresholdAffinity` are those of the first chunk.
+            As for `fit`, for the samples of this chunk. A `ThresholdAffinity` keeps the
+            thresholds of the first chunk.
 
         levels : array-like of int, default=None
-            All values that the affinity can take in any chunk, ascending from 0. To be
-            given on the first call, if the affinity is a function without ``levels_``.
+            All values that the affinity can take in any chunk, ascending from 0. The first
+            call needs them if the affinity is a function without ``levels_``.
 
         groups : array-like of shape (n_samples,), default=None
             As for `fit`, for the samples of this chunk.
@@ -503,7 +536,7 @@ class TALRHasher(GradientHasher):
         return replace_fitted(self, fit_by_gradient(self, loss, data, is_chunk=True))
 
     def score(self, X: Rows, y: Any = None) -> float:
-        """Tie-aware retrieval score of these samples, each ranking all the others.
+        """Tie-aware retrieval score of these samples; each ranks all the others.
 
         Parameters
         ----------
@@ -511,19 +544,20 @@ class TALRHasher(GradientHasher):
             Features of at least two samples.
 
         y : targets of length n_samples, default=None
-            As given to `fit`.
+            Targets in the form of `fit`.
 
         Returns
         -------
         score : float
-            Mean over the samples that have something similar among the others, in
-            [0, 1]: average precision, or NDCG if the loss maximizes that. All pairs of
-            different samples count; a scorer of make_retrieval_scorer takes `groups`.
+            Mean over the samples with a similar sample among the others, in [0, 1]:
+            average precision, or NDCG if the loss maximizes that. All pairs of different
+            samples count. To leave out pairs of one group, use a scorer of
+            make_retrieval_scorer, which takes `groups`.
         """
         return make_retrieval_scorer(loss_of(self.loss).measure)(self, X, y)
 
-    def hash_function(self, space: Space) -> Callable[..., Any]:
-        """Return the function from rows to activations: layers, or the user's module.
+    def __talr_hash_function__(self, space: Space) -> HashFunction:
+        """Make the hash function of this fit: layers, or the user's module.
 
         Parameters
         ----------
@@ -532,22 +566,21 @@ class TALRHasher(GradientHasher):
 
         Returns
         -------
-        function : callable
-            ``function(X) -> activations`` of shape (n, n_bits).
+        function : HashFunction
+            Its weights saturate if similarity goes by labels rather than by distances.
         """
-        if not self._own_threads:
-            return super().hash_function(space)
-        return of_torch("ModuleFunction")(self.module, self.module_state_).moved_to(space)
-
-    @property
-    def _own_threads(self) -> bool:
-        """Whether the hash function is a module, which has threads of its own."""
-        return "module_state_" in vars(self)
-
-    @property
-    def _saturates_queries(self) -> bool:
-        """Whether similarity goes by labels rather than by distances."""
-        return not getattr(vars(self).get("affinity_"), "by_distance", False)
+        affinity = vars(self).get("affinity_")
+        by_labels = not getattr(affinity, "by_distance", False)
+        if "module_state_" not in vars(self):
+            layers = super().__talr_hash_function__(space)
+            return replace(layers, saturates_weights=by_labels)
+        module = of_torch("ModuleFunction")(self.module, self.module_state_)
+        return HashFunction(
+            activations=module.moved_to(space),
+            n_bits=self._n_features_out,
+            saturates_weights=by_labels,
+            has_own_threads=True,
+        )
 
     def _trains_in(self, space):
         """Whether training leaves features where they are: tensors on a CUDA device.
@@ -564,5 +597,7 @@ class TALRHasher(GradientHasher):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.required = loss_of(self.loss).needs_classes
+        # Each call that checks features asks for tags, and to parse a measure takes longer
+        # than to encode a row.
+        tags.target_tags.required = getattr(self.loss, "needs_classes", False)
         return tags

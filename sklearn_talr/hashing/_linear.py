@@ -15,12 +15,15 @@ from .._core.state import replace_fitted
 from .._core.threads import one_thread
 from .._core.types import Any, Rows, Seed, Self
 from ..features._scaling import centered, mean_and_unit, without_far_rows
-from ._base import BaseHasher, check_features, feed_forward
+from ._base import BaseHasher, check_features
+from ._function import feed_forward
 
-_ITQ_ITERATIONS = 50  # as in the paper
-_MOST_DENSE_CELLS = 2**24  # of a sparse matrix that is made dense as a whole
-# First weights are made from at most so many rows and numbers. Principal directions of more
-# rows hardly differ, and the rows are copied and made dense.
+# Alternations of the paper of iterative quantization
+_ITQ_ITERATIONS = 50
+# A sparse matrix of at most this many cells is made dense as a whole.
+_MOST_DENSE_CELLS = 2**24
+# First weights are made from at most this many rows and this many cells. Principal
+# directions of more rows hardly differ, and the rows are copied and made dense.
 _MOST_ROWS = 20_000
 _MOST_CELLS = 2**25
 
@@ -63,21 +66,25 @@ class _ProjectionHasher(BaseHasher):
         X, seen = check_features(self, X)
         rng = independent_random_state(self.random_state)
         progress = Progress(self, X, y, self._n_iter, "iteration")
-        how = self._projection, self.n_bits, rng, progress
         with one_thread():
             mean, _ = mean_and_unit(X)
-            projection = centered_projection(X, mean, *how)
-        weights = {"coefs_": [projection], "intercepts_": [np.zeros(self.n_bits)]}
-        fitted = progress.finish(seen | weights | {"means_": [mean]})
-        return replace_fitted(self, fitted)
+            projection = centered_projection(
+                X, mean, self._projection, self.n_bits, rng, progress
+            )
+        fitted = seen | {
+            "coefs_": [projection],
+            "intercepts_": [np.zeros(self.n_bits)],
+            "means_": [mean],
+        }
+        return replace_fitted(self, progress.finish(fitted))
 
 
 class LSHHasher(_ProjectionHasher):
     """Random hyperplanes through the mean: locality-sensitive hashing of angles.
 
-    Two samples differ in a bit with probability angle / pi (Charikar, STOC 2002, after
-    Goemans and Williamson). Nothing is learned but the mean; it is the floor that learned
-    codes are measured against.
+    Two samples at an angle differ in a bit with probability angle / pi (Charikar, STOC
+    2002, after Goemans and Williamson). Only the mean is learned. These codes are the
+    baseline that learned codes must beat.
 
     Parameters
     ----------
@@ -96,7 +103,8 @@ class LSHHasher(_ProjectionHasher):
         Zeros: the mean of the training rows lies on every hyperplane.
 
     means_ : list of one ndarray of shape (n_features,)
-        Mean of the training rows, but for few far from all others, subtracted first.
+        Mean of the training rows, subtracted first. A few rows far from all others do not
+        count.
 
     n_features_in_ : int
         Number of features seen by `fit`.
@@ -118,16 +126,17 @@ class LSHHasher(_ProjectionHasher):
     (1797, 16)
     """
 
-    _projection, _n_iter = "random", 0
+    _projection = "random"
+    _n_iter = 0
 
 
 @parameters
 class ITQHasher(_ProjectionHasher):
-    """Iterative quantization: principal axes, rotated to lose least by taking signs.
+    """Iterative quantization: principal axes, rotated for the least quantization error.
 
     Gong and Lazebnik, "Iterative Quantization: A Procrustean Approach to Learning Binary
-    Codes", CVPR 2011. The original needs at least as many features as bits; here more bits
-    use a rotation with orthonormal rows.
+    Codes", CVPR 2011. The original needs at least as many features as bits. Here, if there
+    are more bits than features, the rotation has orthonormal rows.
 
     Parameters
     ----------
@@ -149,7 +158,8 @@ class ITQHasher(_ProjectionHasher):
         Zeros.
 
     means_ : list of one ndarray of shape (n_features,)
-        Mean of the training rows, but for few far from all others, subtracted first.
+        Mean of the training rows, subtracted first. A few rows far from all others do not
+        count.
 
     n_features_in_ : int
         Number of features seen by `fit`.
@@ -171,7 +181,8 @@ class ITQHasher(_ProjectionHasher):
     (1797, 16)
     """
 
-    _projection, _n_iter = "itq", _ITQ_ITERATIONS
+    _projection = "itq"
+    _n_iter = _ITQ_ITERATIONS
     _parameter_constraints = {
         **_ProjectionHasher._parameter_constraints,
         "verbose": ["verbose"],
@@ -181,8 +192,8 @@ class ITQHasher(_ProjectionHasher):
     verbose: bool = False
 
 
-# Projections take centered features, the number of bits, a RandomState and perhaps the
-# Progress to be told of iterations, and return directions as columns, shape (n_features,
+# A projection is made from centered features, the number of bits, a RandomState and perhaps
+# a Progress, which is told of iterations. It has directions as columns, shape (n_features,
 # n_bits).
 
 
@@ -201,7 +212,7 @@ def pca_projection(X, n_bits, rng, progress=None):
 
 
 def itq_projection(X, n_bits, rng, progress=None):
-    """Principal directions, rotated so that rounding to signs loses least.
+    """Principal directions, rotated so that rounding to signs has the least error.
 
     Iterative quantization (Gong and Lazebnik, CVPR 2011) alternates between the codes
     B = sign(V R) and the orthogonal R nearest to them. With more bits than directions R
@@ -231,12 +242,13 @@ def centered_projection(X, mean, kind, n_bits, rng, progress=None):
     n_directions = min(n_bits, min(X.shape) - 1)
     pca = PCA(n_directions, svd_solver="arpack", random_state=rng)
     directions = pca.fit(X).components_.T.astype(np.float64)
-    reduced = X @ directions - mean @ directions  # dense, and has the same projections
+    # The reduced rows are dense, and have the same projections as the rows.
+    reduced = X @ directions - mean @ directions
     return directions @ PROJECTIONS[kind](reduced, n_bits, rng, progress)
 
 
 def principal_directions(X, n_most, rng):
-    """At most so many principal directions of centered rows, as columns."""
+    """Leading principal directions of centered rows as columns, `n_most` at most."""
     n_directions = min(n_most, *X.shape)
     return PCA(n_directions, random_state=rng).fit(X).components_.T
 
@@ -275,26 +287,28 @@ def start_weights(features, samples, layer_sizes, n_bits, init, rng):
 
 
 def drawn_rows(samples, n_most, rng):
-    """Draw at most `n_most` of some rows, in ascending order."""
+    """The rows if they are few, else `n_most` of them drawn at random; ascending."""
     if len(samples) <= n_most:
         return samples
     return np.sort(rng.choice(samples, n_most, replace=False))
 
 
 def random_layers(n_inputs, sizes, rng):
-    """Hidden layers drawn as by He et al. (ICCV 2015), for rows of unit mean square in all.
+    """Draw hidden layers as He et al. (ICCV 2015) do.
 
-    Inputs of later layers have a mean square of one each.
+    Rows have a mean square length of 1. Each input of a later layer has a mean square of 1.
     """
-    coefs, scale = [], 1.0
+    coefs = []
+    scale = 1.0
     for size in sizes:
         coefs.append(rng.standard_normal((n_inputs, size)) * scale)
-        n_inputs, scale = size, hidden_scale(size)
+        n_inputs = size
+        scale = hidden_scale(size)
     return coefs, [np.zeros(size) for size in sizes]
 
 
 def hidden_units(X, coefs, intercepts):
-    """Rows as the last layer takes them, behind all hidden layers."""
+    """Rows as the last layer takes them, after all hidden layers."""
     return np.maximum(feed_forward(X, coefs, intercepts), 0) if coefs else X
 
 

@@ -1,8 +1,8 @@
-"""Rows as directions and lengths, and the model that codes them by words.
+"""Rows as directions and lengths, and the model that encodes them in words.
 
-A word of one bit adds or subtracts a vector; a word of eight bits adds one of 256. The sum
-of the vectors of a code points where its row points from the mean of the rows. What the
-mean adds to inner products is the same for all items.
+A word of one bit adds or subtracts a vector; a word of eight bits adds one of 256 vectors.
+The sum of the vectors of a code approximates the direction from the mean of the rows to the
+row. The mean itself adds the same number to the inner products of all items.
 """
 
 from typing import NamedTuple
@@ -22,22 +22,24 @@ from ..codes._factors import (
 )
 
 _ROWS_PER_BLOCK = 1_024
-# Cells of a table that are converted to whole numbers at a time
+# Cells of a table that are converted to integers at a time
 _CELLS_PER_BLOCK = 2**18
 # Sweeps and rounds of the search for the words of new rows; sweeps by the bits of a word
 _SWEEPS = {1: 10, 8: 4}
 _ROUNDS = 8
-# A round draws at most this share of the words of a row anew, and at most this many words
-# of eight bits.
+# A round draws at most this share of the words of a row anew. For words of eight bits it
+# also draws at most this many.
 _SHARE_ANEW = 0.25
 _WORDS_ANEW = 4
-# Factors with roots of cosines must find this share more of so many nearest neighbors.
+# Neighbors by which `judge` compares factors with and without roots of cosines
 _N_NEIGHBORS = 10
+# Factors with roots of cosines must find this fraction more of these neighbors.
 _LEAST_GAIN = 0.003
 # Cosines of codes with their rows count as this much at least.
 _LEAST_COSINE = 0.01
-# Height bits reach from one of these quantiles of heights over factors to the other, and
-# beyond both by this share of their distance: few rows are far from all others.
+# Height bits reach from one of these quantiles of heights over factors to the other: few
+# rows are far from all others. On both sides a margin of this share of the distance of the
+# quantiles is added.
 _QUANTILES_OF_HEIGHTS = 0.002, 0.998
 _SHARE_BEYOND_HEIGHTS = 0.1
 _TINY = np.finfo(np.float32).tiny
@@ -60,7 +62,7 @@ class Centering(NamedTuple):
         Root mean square length of the features less the mean; 1 under "cosine".
 
     lengths : ScoreRule, default=None
-        How lengths, in that unit, become bytes; none have to under "cosine".
+        How lengths, in that unit, become bytes. None under "cosine": no lengths are needed.
     """
 
     metric: str
@@ -83,8 +85,8 @@ class Centering(NamedTuple):
     def split(self, X):
         """Directions of features, float32, and their lengths; 1 under "cosine".
 
-        The mean is subtracted in float64. So rows far from 0 keep all their digits, and a
-        constant added to all features changes no row.
+        The mean is subtracted in float64. So rows far from 0 keep all their digits, and no
+        row changes if a constant is added to all features.
         """
         X = scaled(X, self.metric) - self.mean
         lengths = _norms(X)
@@ -124,9 +126,9 @@ class TangentProjection(NamedTuple):
     """How features of unit length become tangents at their mean.
 
     A row is ``height * axis + tangent``, and both are at right angles. The direction of the
-    tangent is coded, and the height in bits of its own. If all features are above 0, as of
-    GIST, they have a long mean, and their directions from the mean are ill-conditioned: a
-    small error of the direction moves the point of the sphere that it leads to far along
+    tangent is coded, and the height in bits of its own. If all features are above 0, as in
+    GIST, their mean is long, and their directions from the mean are ill-conditioned: a
+    small error of a direction moves the point of the sphere in this direction far along
     the mean.
 
     Parameters
@@ -213,21 +215,21 @@ class HeightBits(NamedTuple):
         return np.insert(bits, 0, 1, axis=1)
 
 
-# Number of bits of a code that stand for the height, by the bits of a word
+# Number of bits of a code that encode the height, by the number of bits of a word
 N_HEIGHT_BITS = {1: 9, 8: 8}
 # Number of bits of a word, by the method that finds its vectors
 WORD_SIZES = {"axes": 1, "bits": 1, "codebooks": 8}
 
 
 def rule_of_multiples(low, high):
-    """The rule of codes whose factors are in bytes of their own, with their logarithms."""
+    """The rule of codes that have a byte for their factor, between these logarithms."""
     rule = ScoreRule(None, low, high)
     table = rule.table[:, None] * np.array([1, 0], dtype=np.float32)
     return rule._replace(length_table=table)
 
 
 class AdditiveModel:
-    """What encodes rows: how features are centered, and the vectors of words.
+    """A fitted encoder of rows: how features are centered, and the vectors of words.
 
     Parameters
     ----------
@@ -238,10 +240,10 @@ class AdditiveModel:
         Vectors of the bits, or of the values of words of eight bits; float32.
 
     factors : CodeFactors or WordFactors
-        By what multiple the sum of the vectors of a code is nearest to its rows.
+        Multiples by which sums of the vectors of codes are nearest to their rows.
 
     moments : Moments, default=None
-        Sums over the rows seen so far, if alternations have found single bits.
+        Sums over the rows seen so far. Only for single bits found by alternations.
 
     Attributes
     ----------
@@ -252,7 +254,7 @@ class AdditiveModel:
         How codes get factors and addends.
 
     cosine : float or None
-        Mean cosine of rows that were held out with their decodings; None of few rows.
+        Mean cosine of held-out rows with their decodings. None if there were few rows.
     """
 
     def __init__(self, frame, vectors, factors, moments=None):
@@ -269,9 +271,9 @@ class AdditiveModel:
 
     @classmethod
     def of_bits(cls, frame, vectors, moments=None, firsts=None):
-        """The model of single bits, whose rule is still to be set.
+        """Make a model of single bits. Its rule must be set before it encodes.
 
-        If several bits make one number along an axis, `firsts` has the place of the first
+        If several bits encode one number along an axis, `firsts` has the place of the first
         bit of each axis.
         """
         start = frame.start
@@ -283,17 +285,17 @@ class AdditiveModel:
 
     @classmethod
     def of_words(cls, frame, codebooks):
-        """The model of codebooks, whose rule is still to be set."""
+        """Make a model of codebooks. Its rule must be set before it encodes."""
         codebooks = np.stack([codebook[order_of(codebook)] for codebook in codebooks])
         return cls(frame, codebooks, WordFactors.of_codebooks(codebooks, frame.start))
 
     def set_rule(self, rows, is_rooted=False):
-        """Set the rule, with the bounds that factors of the codes of some rows have.
+        """Set the rule, with the bounds of the factors of some rows' codes.
 
-        `is_rooted` is what `judge` has returned.
+        With `is_rooted`, which `judge` returns, factors are multiplied by roots of cosines.
         """
         if isinstance(self.frame, TangentProjection):
-            # The rule needs heights, too, and `set_heights` sets it.
+            # The rule needs heights, too, so `set_heights` sets it.
             return
         data = self._codes_of(rows)
         if is_rooted:
@@ -321,14 +323,14 @@ class AdditiveModel:
     def judge(self, rows):
         """Judge the model by rows that it was not fitted to.
 
-        Rows that no sum of vectors is near to have scores that are too high. Under
+        If no sum of vectors is near a row, the scores of the row are too high. Under
         "cosine" factors are multiplied by the fourth root of the cosine of row and sum, if
-        that finds more neighbors among the rows.
+        this finds more neighbors among the rows.
 
         Returns
         -------
         is_rooted : bool
-            Whether factors are to be multiplied by these roots.
+            Whether to multiply factors by these roots.
 
         cosine : float
             Mean cosine of the rows with the sums of their codes.
@@ -368,10 +370,10 @@ class AdditiveModel:
         return self.factors.of(data) * np.maximum(cosines, _LEAST_COSINE) ** 0.25
 
     def _projections(self, rows, data):
-        """Multiples of the sums of codes that are nearest to their rows, of unit length.
+        """Multiples of the sums of codes that are nearest to their rows of unit length.
 
-        A sum that points away from its row is shortened. So codes that are bad do not score
-        too high.
+        A sum that points away from its row is shortened, so inaccurate codes do not get
+        scores that are too high.
         """
         sums = self._sums(data, np.float64)
         squares = np.einsum("ij,ij->i", sums, sums)
@@ -384,7 +386,7 @@ class AdditiveModel:
 
     @property
     def error(self):
-        """Error of directions, which `judge` has found, and of factors; None without it."""
+        """Error of directions, from `cosine`, and of factors; None without `cosine`."""
         return None if self.cosine is None else 1 - self.cosine + self.factor_error
 
     def error_of(self, rows):
@@ -401,11 +403,11 @@ class AdditiveModel:
 
     @property
     def factor_error(self):
-        """What the bytes of factors add to one minus the cosine.
+        """Error of rounding factors to bytes, which is added to one minus the cosine.
 
-        It matters if the rows have two or three dimensions: many sums point almost exactly
-        to a row then, and their lengths are far apart. The logarithms of factors stand at
-        equal steps, so that half of the mean squared error is the square of a step over 24.
+        It matters if the rows have two or three dimensions: many sums then point almost
+        exactly to a row, and their lengths are far apart. The logarithms of factors stand
+        at equal steps, so half of the mean squared error is the square of a step over 24.
         """
         # Tangents have no rule before their heights are set.
         if self.rule is None:
@@ -414,7 +416,7 @@ class AdditiveModel:
 
     @property
     def method(self):
-        """Which method has found the vectors: "axes", "bits" or "codebooks"."""
+        """Method that has found the vectors: "axes", "bits" or "codebooks"."""
         if self.vectors.ndim == 3:
             return "codebooks"
         return "bits" if self.factors.firsts is None else "axes"
@@ -431,11 +433,11 @@ class AdditiveModel:
 
     @property
     def n_direction_bits(self):
-        """Bits of a code that tell the direction of its row."""
+        """Bits of a code that encode the direction of its row."""
         return len(self.vectors) * self.word_size
 
     def vectors_of_code(self):
-        """Vectors of the bits, or of the values of words: those of heights come last."""
+        """Vectors of the bits, or of the values of words; vectors of heights come last."""
         if self.heights is None:
             return self.vectors
         height_vectors = self.heights.vectors
@@ -444,7 +446,7 @@ class AdditiveModel:
         return np.concatenate((self.vectors, height_vectors))
 
     def vectors_of_bits(self):
-        """Vectors of the bits; of words, half of what each adds in the mean."""
+        """Vectors of the bits; for words, half of the mean difference a bit makes."""
         vectors = self.vectors_of_code()
         if self.word_size == 1:
             return vectors
@@ -462,7 +464,7 @@ class AdditiveModel:
         multiples = self.factors.of(packed.data)
         if packed.lengths is not None and self.frame.lengths is not None:
             lengths = self.rule.length_table[packed.lengths, 0].astype(np.float64)
-            # Without a rule for factors a byte tells the factor times the length.
+            # Without a rule for factors a byte holds the factor times the length.
             has_factors_in_bytes = self.rule.factors is None
             multiples = lengths if has_factors_in_bytes else multiples * lengths
         multiples *= self.frame.unit
@@ -492,7 +494,7 @@ class AdditiveModel:
         is_fit = heights * ratios > 0
         factors[is_fit] = heights[is_fit] / ratios[is_fit]
         factor_bytes = self.rule.steps_of(factors)
-        # The stored factor multiplies the stored height, so that is divided by it first.
+        # Heights are divided by the stored factor, which multiplies them in scores.
         kept_factors = self.rule.length_table[factor_bytes, 0]
         height_bits = self.heights.bits_of(heights / kept_factors)
         return np.concatenate((bits, height_bits), axis=1), factor_bytes
@@ -526,8 +528,8 @@ class AdditiveModel:
             widths = np.diff(firsts, append=self.n_direction_bits)
             squares = np.maximum(np.einsum("ij,ij->i", halves, halves), _TINY)
             bits = np.empty((len(rows), self.n_direction_bits), dtype=np.uint8)
-            # An inner product with half of a step is divided by that of a step with half
-            # of a step.
+            # Products of rows with half steps are divided by the product of a step with a
+            # half step.
             round_axes(_products(rows, halves), 2 * squares, widths, bits)
             return bits
         if self.word_size == 1:
@@ -579,7 +581,7 @@ class Table:
     def improve(self, rows, words, n_rounds, n_sweeps, *, anew=False, dtype=np.float32):
         """Improve words in place, or choose them anew; return how many have changed.
 
-        In float64 those of a row do not depend on the rows beside it.
+        In float64 the words of a row do not depend on the rows beside it.
         """
         from .._loops._words import Codewords, WordSearch, search_words
 
@@ -594,10 +596,10 @@ class Table:
 
 
 def _as_int16(table):
-    """Whole numbers of a float32 array, in the first half of its own memory.
+    """Convert a float32 array of integers to int16, in the first half of its own memory.
 
-    A second array beside that of 32 words would take 134 MB. The second half is given
-    back.
+    A second array beside the table of 32 words would take 134 MB. The second half of the
+    memory is released.
     """
     n_rows, n_columns = table.shape
     numbers = table.reshape(-1)
@@ -619,10 +621,11 @@ def improve_signs(rows, vectors, gram, signs, n_rounds, n_sweeps):
 
 
 def _products(rows, vectors, dtype=np.float64):
-    """Inner products in float32, whose last digits do not depend on the rows beside a row.
+    """Inner products in float32, computed in float64 by default.
 
-    In float32 they would: BLAS adds in another order where it has other rows, and a word
-    that is hardly better than another would depend on them, too.
+    In float32 the last digits of a row's products would depend on the other rows, since
+    BLAS then adds in another order. So would the choice between two words that are almost
+    equally good.
     """
     rows = rows.astype(dtype, copy=False)
     vectors = vectors.astype(dtype, copy=False)
@@ -630,7 +633,7 @@ def _products(rows, vectors, dtype=np.float64):
 
 
 def in_threads(function, rows, n_jobs):
-    """Results of ``function(part)`` for slices of rows, which threads share."""
+    """Yield results of ``function(part)`` for slices of rows, which threads share."""
     blocks = gen_batches(len(rows), _ROWS_PER_BLOCK)
     return map_in_threads(one_thread()(function), blocks, n_jobs)
 
@@ -659,10 +662,10 @@ def tangent_lengths(heights):
 
 
 def order_of(codebook):
-    """An order of entries in which values with equal bits have entries that are near.
+    """Order the entries of a codebook so that values with many equal bits are near.
 
-    Each bit halves what the bits above it have left, along a principal direction of the
-    codebook. So the Hamming distance of codes says something, too.
+    Each bit halves the cells of the bits before it, along a principal direction of the
+    codebook. So the Hamming distance of codes is informative, too.
     """
     n_values = len(codebook)
     directions = scipy.linalg.svd(codebook, full_matrices=False)[2]
@@ -679,11 +682,12 @@ def scaled(X, metric):
     X = X.toarray() if sp.issparse(X) else np.asarray(X)
     if metric != "cosine":
         return X
-    # In float32 cosines of rows far from the origin, which are near 1, would be alike.
+    # Cosines of rows far from the origin are near 1, and would be equal in float32.
     X = np.array(X, dtype=np.float64)
     norms = _norms(X)
     is_extreme = ~((norms > _LEAST_NORM) & (norms < 1 / _LEAST_NORM))
-    # Extreme rows are divided by their largest value first: no square is 0 or infinite.
+    # Extreme rows are divided by their largest value first, so that no square is 0 or
+    # infinite.
     if is_extreme.any():
         largest = np.abs(X[is_extreme]).max(axis=1, keepdims=True)
         X[is_extreme] /= np.where(largest > 0, largest, 1)

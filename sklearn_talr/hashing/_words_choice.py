@@ -1,8 +1,10 @@
-"""Which method finds the vectors of words: rows held out decide.
+"""The choice of the method that finds the vectors of words, by held-out rows.
 
-Principal axes cost a second and lead if there are more than some 2.5 bits for each
-dimension of the rows. Codebooks lead if bits are few, and take most of a fit.
+Axes take a second to fit. They are best if there are more than about 2.5 bits per dimension
+of the rows. Codebooks are best if bits are few, and take most of the time of a fit.
 """
+
+from functools import partial
 
 import numpy as np
 
@@ -13,33 +15,39 @@ from ._words_fit import (
     n_tasks_of,
 )
 
-# Codebooks of fewer rows, or of fewer rows for each bit, fit what other rows do not have.
+# Codebooks of fewer rows, or of fewer rows per bit, overfit.
 _LEAST_ROWS = 1_000
 _ROWS_PER_BIT = 8
-_MOST_BITS = 256  # of codebooks, whose table of inner products grows with their square
-_ROWS_TO_COMPARE = 5_000  # by single bits, which hardly need more, with other methods
+# Longer codes get no codebooks: their table of inner products grows quadratically.
+_MOST_BITS = 256
+# Single bits are compared with other methods after a fit to this many rows: they hardly
+# improve with more.
+_ROWS_TO_COMPARE = 5_000
+# A trial of axes and bits takes this many rows at most, and holds this share of them out.
+# With fewer rows than the least there is no trial.
 _LEAST_ROWS_OF_TRIALS = 50
 _ROWS_OF_TRIALS = 3_000
 _SHARE_HELD_OUT_OF_TRIALS = 0.2
-_SHARE_OF_NEIGHBORS = 0.01  # of rows held out, which axes must find as many of as bits
-# Decoding error of axes over that of single bits, below which axes are kept at once. With
-# 31 words codebooks have .94 to 1.06 of the error of single bits, and take half a minute.
-# With 5 to 15 words they have .66 to .87, and take seconds.
+# Axes must find as many neighbors as bits; this share of the held-out rows are neighbors.
+_SHARE_OF_NEIGHBORS = 0.01
+# Axes are kept at once if their error, as a fraction of the error of single bits, is below
+# this one. Codebooks of 31 words have 0.94 to 1.06 of the error of single bits, and take
+# half a minute. Codebooks of 5 to 15 words have 0.66 to 0.87 of it, and take seconds.
 _CLEAR_LEAD = 0.9
 _CLEAR_LEAD_IN_SHORT_CODES = 0.6
 _MOST_BITS_OF_SHORT_CODES = 128
-# Axes with more than this error, over that of single bits, are not fitted to all rows:
-# they find fewer neighbors than bits.
+# Axes with a larger error, as a fraction of the error of single bits, are not fitted to all
+# rows: they find fewer neighbors than bits.
 _CLEAR_LAG = 1.05
-# Decoding errors of codebooks, over the least of the others, up to which they are preferred
+# Codebooks are kept up to these errors, as fractions of the least error of other methods.
 _ERROR_OF_OTHERS = {"cosine": 1.0, "inner_product": 0.95, "euclidean": 0.95}
 _ERROR_OF_ITEMS = 1.35
 
 
 def methods_to_fit(frame, rows, settings, rng, *, are_items):
-    """Methods that may leave least of rows held out, as a trial of axes and bits tells.
+    """Methods that may have the smallest error, according to a trial of axes and bits.
 
-    The trial takes a second or two. If axes lead clearly, no other method is fitted.
+    The trial takes a second or two. If axes are clearly better, no other method is fitted.
 
     Parameters
     ----------
@@ -50,10 +58,10 @@ def methods_to_fit(frame, rows, settings, rng, *, are_items):
         Rows of unit length in random order.
 
     settings : CodeSettings
-        What the fit is to make.
+        Length of the codes, and limits of the fit.
 
     rng : RandomState
-        What is drawn from.
+        Generator.
 
     are_items : bool
         Whether the rows are all the items that will be searched.
@@ -61,7 +69,7 @@ def methods_to_fit(frame, rows, settings, rng, *, are_items):
     Returns
     -------
     methods : list of {"axes", "bits", "codebooks"}
-        At least one, those that take longest first.
+        At least one; methods that take longest come first.
     """
     n_bits = settings.n_bits
     has_rows = len(rows) >= max(_LEAST_ROWS, _ROWS_PER_BIT * n_bits)
@@ -70,11 +78,11 @@ def methods_to_fit(frame, rows, settings, rng, *, are_items):
     if len(rows) < _LEAST_ROWS_OF_TRIALS:
         return methods
     axes, bits, held_out = _trials(frame, rows, settings, rng)
-    # Axes have 8 bits each at most; if all have them, the last bit stands for nothing.
+    # Axes have 8 bits each at most. If all have 8, the last bit of a code encodes nothing.
     if not axes.vectors[-1].any():
         return ["axes"]
-    # Of GIST axes leave less than bits and find fewer neighbors: these differ along axes
-    # that have no bits.
+    # On GIST axes have a smaller error than bits, but find fewer neighbors: neighbors
+    # differ along axes that have no bits.
     n_neighbors = max(1, int(_SHARE_OF_NEIGHBORS * len(held_out)))
     axes_recall = axes.recall_of_directions(held_out, n_neighbors)
     bits_recall = bits.recall_of_directions(held_out, n_neighbors)
@@ -106,19 +114,19 @@ def n_tasks_of_all(methods, max_iter):
 
 
 def fit_best(methods, frame, rows, settings, rng, progress, *, are_items=False):
-    """The model of the method that leaves least of rows held out.
+    """Fit methods, and return the model with the smallest error on held-out rows.
 
     Parameters
     ----------
     methods : list of {"axes", "bits", "codebooks"}
-        Those that are fitted. If an interrupt ends one of them, those before it are
+        Methods to fit. If an interrupt ends one of them, the methods before it are
         compared.
 
     frame, rows, settings, rng, are_items
         As for `methods_to_fit`.
 
     progress : Progress
-        What is told of alternations.
+        Is told of each alternation.
 
     Returns
     -------
@@ -139,24 +147,25 @@ def fit_best(methods, frame, rows, settings, rng, progress, *, are_items=False):
 
 
 def best_model(models, metric, *, are_items):
-    """The model of least error of rows held out, over what its method is allowed.
+    """The model with the smallest error on held-out rows, divided by its handicap.
 
-    An interrupt leaves a model without a judgment, and any other is then better.
+    A model that an interrupt has left without an error is worse than any other.
     """
+    return min(models, key=partial(_compared_error, metric=metric, are_items=are_items))
 
-    def error(model):
-        if model.error is None:
-            return np.inf
-        return model.error / _handicap(model.method, metric, are_items=are_items)
 
-    return min(models, key=error)
+def _compared_error(model, *, metric, are_items):
+    if model.error is None:
+        return np.inf
+    return model.error / _handicap(model.method, metric, are_items=are_items)
 
 
 def _handicap(method, metric, *, are_items):
-    """Error of a method over that of others up to which it is preferred.
+    """Error up to which a method is preferred, as a fraction of the error of others.
 
-    Codebooks fit the rows of the fit more closely than rows held out tell. Under other
-    metrics than the cosine a small lead of theirs is lost in searches.
+    Codebooks fit their training rows more closely than their error on held-out rows shows.
+    Under other metrics than the cosine they must be clearly better, since searches then
+    lose a small advantage.
     """
     if method != "codebooks":
         return 1.0
@@ -164,10 +173,11 @@ def _handicap(method, metric, *, are_items):
 
 
 def _trials(frame, rows, settings, rng):
-    """Models of axes and of single bits by some rows, and rows that are held out."""
+    """Models of axes and of single bits of few rows, and held-out rows."""
     rows = rows[:_ROWS_OF_TRIALS]
     n_held = int(_SHARE_HELD_OUT_OF_TRIALS * len(rows))
-    held_out, fitted_rows = rows[:n_held], rows[n_held:]
+    held_out = rows[:n_held]
+    fitted_rows = rows[n_held:]
     n_iterations = min(settings.max_iter, ITERATIONS_OF_TRIALS)
     trial = settings._replace(max_iter=n_iterations)
     axes = fit_codes("axes", frame, fitted_rows, trial, rng, Progress())

@@ -41,45 +41,45 @@ WORD_ITERATIONS = 3
 # Sweeps and rounds of the search for words while the vectors still change
 _SWEEPS = 2
 _ROUNDS = 2
-# The factors of so many rows set the bounds of all factors; of few rows after an interrupt.
+# The factors of the first rows set the bounds of all factors; after an interrupt, of fewer.
 _ROWS_FOR_BOUNDS = 4_096
 _FEW_ROWS = 256
-# Penalties of codebooks that rows held out choose from, and that of single bits
+# Penalties of codebooks, one of which is chosen by held-out rows
 _ALPHAS = 0.02, 0.1, 0.4
 _ALPHA_OF_BITS = 0.05
-# No rows are held out of fewer than 1 000; otherwise a tenth of them, and 2 000 at most.
+# With fewer than 1 000 rows none is held out. Otherwise a tenth is, and 2 000 at most.
 _LEAST_ROWS = 1_000
 _MOST_HELD_OUT = 2_000
 _SHARE_HELD_OUT = 0.1
-# The penalty of codebooks is chosen with the first words only, and by few rows held out.
+# The penalty of codebooks is chosen with the first words only, and by few held-out rows.
 _WORDS_TO_TRY = 8
 _HELD_FOR_ALPHA = 500
 # The penalty on the entries of codebooks, in multiples of `alpha`
 _PENALTY_OF_ENTRIES = 10
-# Uniform quantizers of a standard normal variable by their bits, from 0 (Max, 1960): least
-# mean squared errors, and the steps that have these.
+# Uniform quantizers of a standard normal variable with 0 to 8 bits (Max, 1960): their least
+# mean squared errors, and the steps that have these errors.
 _ERRORS = [1, 0.36338, 0.11885, 0.03744, 0.01154, 0.003495, 0.001041, 3.035e-4, 8.71e-5]
 _STEPS = np.float32([0, 1.5958, 0.9957, 0.586, 0.3352, 0.1881, 0.1041, 0.0569, 0.0308])
 # An axis with less of the variance along the first axis than this gets no bits.
 _LEAST_VARIANCE = 1e-6
 # Alternations of levels and rotations of axes that have equally many bits
 _ROTATIONS = 10
-# Bits of axes up to which factors may have roots of cosines, which slow encoding down
+# Factors of longer codes of axes have no roots of cosines, which slow encoding down.
 _MOST_ROOTED = 256
-# Shorter means than this are no reason to try tangents: centered features have one of 0 to
-# 0.1, raw GIST of .86, rectified networks of .57.
+# Tangents are tried if the mean is at least this long. For features of unit length the mean
+# has length 0 to 0.1 if they are centered, 0.86 for raw GIST, 0.57 for rectified networks.
 _LEAST_MEAN = 0.2
 _ROWS_TO_CHOOSE_FRAME = 5_000
 ITERATIONS_OF_TRIALS = 3
-# With fewer rows the recall of those held out, half of them, decides by chance.
+# Half of the rows are held out for this choice. With fewer rows their recall is too noisy.
 _LEAST_ROWS_FOR_TANGENTS = 1_800
-# In shorter codes the bits of heights would be a third of the code, or more.
+# In shorter codes the bits of heights would take a third of the code, or more.
 _LEAST_BITS_FOR_TANGENTS = 24
-# So many neighbors are looked for: 10 among 2 000 rows held out. With more neighbors, which
-# are less near, heights would seem to help more than they do.
+# Share of the held-out rows that count as neighbors of a row: 10 of 2 000. With more
+# neighbors, which are less near, heights would seem to help more than they do.
 _SHARE_OF_NEIGHBORS = 0.005
-# Recall that tangents must gain among rows held out, at equal stored bytes. On raw GIST
-# they gain .05 to .09, on rectified networks and texts .01 at most.
+# Tangents must raise the recall of held-out rows by this much, with equal stored bytes. On
+# raw GIST they raise it by 0.05 to 0.09, on rectified networks and texts by 0.01 at most.
 _LEAST_GAIN_OF_TANGENTS = 0.02
 
 
@@ -122,18 +122,18 @@ class Moments(NamedTuple):
 
 
 class CodeSettings(NamedTuple):
-    """What a fit is to make, by whatever method.
+    """Length of the codes, and limits of a fit, for all methods.
 
     Parameters
     ----------
     n_bits : int
-        Length of the codes, bits of heights included.
+        Length of the codes, with the bits of heights.
 
     alpha : float or "auto"
         Strength of the penalty on vectors. Axes take none.
 
     max_iter : int
-        Greatest number of alternations. Axes take none.
+        Largest number of alternations. Axes take none.
 
     n_jobs : int or None
         Number of threads that share the rows.
@@ -163,7 +163,7 @@ def fit_codes(method, frame, rows, settings, rng, progress):
         Rows of unit length.
 
     settings : CodeSettings
-        What the fit is to make.
+        Length of the codes, and limits of the fit.
 
     rng : RandomState
         Generator, which is copied.
@@ -192,17 +192,17 @@ def n_tasks_of(method, max_iter):
 
 
 def choose_frame(X, metric, n_bits):
-    """How features in random order become the rows that are coded.
+    """Choose how features become the rows that are coded.
 
     Under "cosine" codes of tangents spend some bits on heights along the mean. They are
-    chosen if they find more neighbors among rows held out than codes of directions of
-    equal length. The trial uses single bits, which are fitted in a second or two; other
-    methods gain about as much.
+    chosen if they find more neighbors among held-out rows than codes of directions of
+    equal length. The trial uses single bits, which are fitted in a second or two. Tangents
+    help other methods about as much.
 
     Parameters
     ----------
     X : {ndarray, CSR} of shape (n_rows, n_features)
-        Features.
+        Features in random order.
 
     metric : {"cosine", "inner_product", "euclidean"}
         How features are compared.
@@ -222,7 +222,8 @@ def choose_frame(X, metric, n_bits):
     tangent_frame = TangentProjection.of(X)
     some_rows = scaled(X[:_ROWS_TO_CHOOSE_FRAME], "cosine")
     n_held = min(_MOST_HELD_OUT, len(some_rows) // 2)
-    held_out, fitted_rows = some_rows[:n_held], some_rows[n_held:]
+    held_out = some_rows[:n_held]
+    fitted_rows = some_rows[n_held:]
     n_neighbors = round(_SHARE_OF_NEIGHBORS * n_held)
     settings = CodeSettings(n_bits, _ALPHA_OF_BITS, ITERATIONS_OF_TRIALS, n_jobs=None)
     recalls = []
@@ -232,7 +233,7 @@ def choose_frame(X, metric, n_bits):
             candidate,
             candidate.split(fitted_rows)[0],
             settings,
-            # A generator of its own: a trial does not change what the fit draws
+            # The trial has its own generator, so it does not change what the fit draws.
             np.random.RandomState(0),
             Progress(),
         )
@@ -246,7 +247,7 @@ def choose_frame(X, metric, n_bits):
 
 
 def _n_height_bits(frame, method):
-    """Bits of a code that tell heights: none unless the frame has tangents."""
+    """Bits of a code that encode heights: none unless the frame has tangents."""
     return N_HEIGHT_BITS[WORD_SIZES[method]] if isinstance(frame, TangentProjection) else 0
 
 
@@ -280,7 +281,7 @@ def _fit_axes(frame, rows, n_bits, rng, progress):
 def _axes_and_widths(rows, n_bits):
     """Principal axes of rows, and their numbers of bits.
 
-    Each bit goes to the axis where it saves most of the squared error.
+    Each bit goes to the axis on which it lowers the squared error most.
 
     Returns
     -------
@@ -302,7 +303,7 @@ def _axes_and_widths(rows, n_bits):
 
 
 def _rotate_axes(axes, widths, rows, rng):
-    """Rotate axes of equally many bits in place, so that rounding loses less (ITQ)."""
+    """Rotate axes of equally many bits in place, so that rounding has less error (ITQ)."""
     projected = rows @ axes
     for width in np.unique(widths).tolist():
         has_width = widths == width
@@ -311,7 +312,7 @@ def _rotate_axes(axes, widths, rows, rng):
 
 
 def _rotation_for_rounding(projected, width, rng):
-    """The rotation after which rounding to some bits loses little, (n_axes, n_axes)."""
+    """A rotation, (n_axes, n_axes), after which rounding to `width` bits has less error."""
     n_axes = projected.shape[1]
     step = _STEPS[width] * np.sqrt(np.mean(projected**2))
     half = 2 ** (width - 1)
@@ -365,7 +366,7 @@ class _AlternationOfBits:
         Moments of earlier rows.
 
     settings : CodeSettings
-        What the fit is to make.
+        Length of the codes, and limits of the fit.
     """
 
     def __init__(self, frame, rows, signs, moments_before, settings):
@@ -398,18 +399,18 @@ class _AlternationOfBits:
 def _alternate(alternation, max_iter, progress):
     """The model after some alternations; `progress` prints what each has changed.
 
-    An interrupt keeps the model so far, also before the first alternation is done: its
-    vectors are solved for whatever words the rows have then, of which some may be new.
+    An interrupt keeps the model so far, even in the first alternation: its vectors are
+    solved for the words that the rows have at that time, some of which may be new.
     """
     # Callbacks and interrupts ask for the model, which takes a solution of its own.
     progress.state = partial(_finished, alternation)
     progress.n_least = 0
-    progress.kept = "the vectors found by then"
+    progress.outcome = "the vectors found by then"
     is_whole = False
     with progress:
         for _ in progress.over(range(max_iter)):
             share_changed = alternation.improve()
-            progress.told = f"{share_changed:.2%} of the code changed"
+            progress.message = f"{share_changed:.2%} of the code changed"
             if not share_changed:
                 break
         is_whole = True
@@ -417,10 +418,10 @@ def _alternate(alternation, max_iter, progress):
 
 
 def _finished(alternation, is_whole=True):
-    """The model of all rows, judged by rows that another model is solved without.
+    """The model of all rows, judged by another model that some rows were held out of.
 
-    After an interrupt, when the fit is not whole, nothing is judged, and the bounds of
-    factors are set by few rows.
+    After an interrupt the fit is not whole. Then no model is judged, and few rows set the
+    bounds of factors.
     """
     rows = alternation.rows
     model = alternation.solve(slice(None))
@@ -435,7 +436,7 @@ def _finished(alternation, is_whole=True):
 
 
 def _n_held_out(rows):
-    """How many of the first rows are held out; none of few."""
+    """How many of the first rows are held out."""
     n_rows = rows.shape[0]
     if n_rows < _LEAST_ROWS:
         return 0
@@ -467,7 +468,7 @@ class _AlternationOfCodebooks:
         Codebooks to start from, which are improved in place.
 
     settings : CodeSettings
-        What the fit is to make.
+        Length of the codes, and limits of the fit.
 
     Attributes
     ----------
@@ -486,13 +487,13 @@ class _AlternationOfCodebooks:
 
     @cached_property
     def alpha(self):
-        """Strength of the penalty, which the first words that are solved for decide."""
+        """Strength of the penalty; "auto" is decided by the first words."""
         if self.settings.alpha == "auto":
             return _best_alpha(self.rows, self.words[:, :_WORDS_TO_TRY])
         return self.settings.alpha
 
     def solve(self, part):
-        """The model of a slice of the rows: with the codebooks so far if it is all rows."""
+        """The model of a slice of the rows; for all rows it has the codebooks so far."""
         codebooks = self.codebooks
         if part != slice(None):
             codebooks = _best_codebooks(self.rows[part], self.words[part], self.alpha)
@@ -531,7 +532,7 @@ def _residual_codebooks(rows, n_words, is_of_tangents, rng):
 
 
 def _codebooks_of_clusters(rows, n_words, cluster, rng):
-    """Codebooks, each of which has the means of clusters of what those before have left."""
+    """Codebooks of means of clusters; each clusters the residuals of those before it."""
     residuals = rows.copy()
     codebooks = np.empty((n_words, 256, rows.shape[1]), dtype=np.float32)
     for word in range(n_words):
@@ -552,9 +553,9 @@ def _cluster(residuals, rng):
 def _cluster_along_axes(residuals, rng):
     """Means of 256 clusters that are found along more and more principal axes.
 
-    Tangents of raw GIST features have most of their variance along few axes. Codebooks that
-    start so find 0.02 more of the ten nearest in 8 to 16 bytes. Of embeddings of texts they
-    find 0.03 less, so codes of directions start from clusters of whole rows.
+    Tangents of raw GIST features have most of their variance along few axes. Codebooks with
+    this start find 0.02 more of the ten nearest rows in 8 to 16 bytes. On embeddings of
+    texts they find 0.03 less, so codes of directions start from clusters of whole rows.
     """
     moments = (residuals.T @ residuals).astype(np.float64)
     n_features = residuals.shape[1]
@@ -578,7 +579,7 @@ def _improve_means(rows, means):
 
 
 def _means_of(nearest, rows, means):
-    """Means of the rows of each number; of numbers that no row has, those passed."""
+    """Means of the rows of each number; numbers without rows keep the means passed."""
     sizes = np.bincount(nearest, minlength=len(means))[:, None]
     sums = _sums(nearest[:, None], rows)
     return np.divide(sums, sizes, out=means.copy(), where=sizes > 0)
@@ -604,9 +605,9 @@ def _sums(words, rows):
 def _best_codebooks(rows, words, alpha):
     """Codebooks of least squared error plus a penalty on their entries.
 
-    The penalty is ten times `alpha` per row times the mean square of the entries of a
-    codebook, and 100 per row times the square of their mean, which other codebooks could
-    have as well.
+    The penalty per row is ten times `alpha` times the mean square of the entries of a
+    codebook, plus 100 times the square of their mean. The mean is penalized because it
+    could as well be in another codebook.
     """
     from .._loops._words import count_pairs
 
@@ -618,7 +619,7 @@ def _best_codebooks(rows, words, alpha):
     for first in range(0, len(counts), 256):
         codebook = slice(first, first + 256)
         counts[codebook, codebook] += len(rows) * penalty
-    # A check of finite values would make a mask of a quarter of the size of the counts.
+    # A check of finite values would make a mask with a quarter of the bytes of the counts.
     factor = scipy.linalg.cho_factor(
         counts.T, lower=True, overwrite_a=True, check_finite=False
     )
@@ -630,7 +631,7 @@ def _best_codebooks(rows, words, alpha):
 
 
 def _best_alpha(rows, words):
-    """The penalty by which rows held out have the highest cosines with their decodings."""
+    """The penalty with which held-out rows have the highest cosines with decodings."""
     n_held = _n_held_out(rows)
     if not n_held:
         return _ALPHAS[-1]

@@ -26,8 +26,8 @@ _BYTES_PER_PAIR = 32  # memory of an oracle for the affinity of a pair
 # Weighted scores of a block of queries have at most this many cells, queries times items.
 _CELLS_PER_BLOCK = 2**21
 
-# Merging equal codes costs about as much as counting the database for so many queries, and
-# pays if at most this share of the first rows is left.
+# Merging equal codes costs about as much as counting the database for this number of
+# queries. It pays if at most the share _MOST_DISTINCT of the first rows is distinct.
 _QUERIES_TO_MERGE = 64
 _FIRST_ROWS = 4_096
 _MOST_DISTINCT = 0.7
@@ -61,30 +61,30 @@ def hamming_histogram(
     database_codes : array-like of shape (n_database, n_bits) of 0/1, or PackedCodes
         Codes of the database.
 
-    affinity : "auto" or affinity oracle
-        Who is similar to whom, see :mod:`sklearn_talr.affinity`. ``"auto"`` chooses by the
-        form of `y_database`.
+    affinity : "auto" or affinity object
+        Definition of similarity, see :mod:`sklearn_talr.affinity`. ``"auto"`` chooses by
+        the form of `y_database`.
 
     y_query : targets of length n_queries
         Targets of the queries: labels, indicators, feature rows or a PrecomputedAffinity,
-        as the oracle takes them.
+        as the affinity takes them.
 
     y_database : targets of length n_database
         Targets of the database, of the same kind.
 
     exclude_self : bool, default=False
         Queries and database are the same samples in the same order, and no query is
-        ranked against itself, whatever the groups of both sides are.
+        ranked against itself, even if its groups on the two sides differ.
 
     groups_query, groups_database : array-like of shape (n,), default=None
         Labels of groups, such as cameras, sessions, videos or near-duplicates. Items of the
-        query's own group do not count, as if they were not in the database for it. None
-        leaves nothing out.
+        query's own group are ignored, as if they were not in the database for this query.
+        None ignores nothing.
 
     n_jobs : int, default=None
         Number of threads. None means 1 unless in a `joblib.parallel_config` context with
-        threads, -1 all processors. In a context of processes or of a cluster the counting
-        stays in this process, in as many threads as are given here.
+        threads, -1 all processors. In a context of processes or of a cluster this process
+        counts, in `n_jobs` threads.
 
     Returns
     -------
@@ -99,14 +99,14 @@ def hamming_histogram(
 
     Notes
     -----
-    Pairs whose affinity is below 0, or NaN, are not counted either.
+    Pairs whose affinity is below 0, or NaN, are ignored as well.
 
     Time is linear in n_queries times n_database. Memory beyond the result and the packed
-    codes is some tens of MiB per thread, less if scikit-learn's ``working_memory`` is less.
-    Learned codes repeat: where codes and labels do so often enough, equal ones are counted
-    once, with weights.
+    codes is tens of MiB per thread, or less with a smaller ``working_memory`` of
+    scikit-learn. Learned codes repeat: if pairs of code and label repeat often enough,
+    equal ones are counted once, with weights.
 
-    A database too large for memory is counted in parts, which add up:
+    Count a database that is too large for memory in parts, and add them up:
     ``sum(hamming_histogram(queries, part, affinity, y_query, y) for part, y in parts)``.
 
     Examples
@@ -116,7 +116,7 @@ def hamming_histogram(
     >>> histogram = hamming_histogram(
     ...     codes, codes, "auto", [0, 0, 1], [0, 0, 1], exclude_self=True
     ... )
-    >>> histogram.counts[0]  # a stranger at distance 0, a relative at distance 1
+    >>> histogram.counts[0]  # an irrelevant item at distance 0, a relevant one at 1
     array([[1, 0, 0],
            [0, 1, 0]])
     """
@@ -129,11 +129,11 @@ def hamming_histogram(
     refuse_terms(database_codes, "database_codes")
     if y_query is None or y_database is None:
         raise ValueError(
-            "y_query and y_database are needed to know what is relevant. Under a "
-            "ThresholdAffinity they are feature rows."
+            "y_query and y_database are needed: pass the targets that define relevance, "
+            "which are feature rows with a ThresholdAffinity."
         )
-    # Few queries may have indicators of a form that could mean anything, so that the
-    # targets of the database decide what "auto" is.
+    # The targets of few queries may have an ambiguous form, so "auto" looks at the targets
+    # of the database.
     affinity, y_database = resolve_affinity(affinity, None, y_database)
     y_query = affinity.check_targets(y_query)
     query_codes = as_packed(query_codes, input_name="query_codes")
@@ -193,15 +193,15 @@ class TargetClasses(NamedTuple):
 
     @classmethod
     def from_targets(cls, affinity, y_database):
-        """The classes of a database, or None if the affinity cannot tell them cheaply."""
+        """The classes of a database, or None if finding them is not cheap."""
         classes = affinity.group_targets(y_database)
         return None if classes is None else cls(*classes)
 
 
 class ExcludedRuns(NamedTuple):
-    """Items that do not count for some queries, in runs of one class.
+    """Items that some queries ignore, in runs of one class.
 
-    They are counted like all others, and then taken away.
+    They are counted like all others, and then subtracted.
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ class ExcludedRuns(NamedTuple):
         The class of the items of each run.
 
     first, end : ndarray of shape (n_queries,) of int
-        The first run that does not count for each query, and the first after these.
+        The first run that each query ignores, and the end of these runs.
     """
 
     words: np.ndarray
@@ -244,7 +244,7 @@ class ExcludedRuns(NamedTuple):
 
     @classmethod
     def from_samples(cls, words, item_classes, excluded):
-        """The item that each query is, a run of its own, unless its group holds it."""
+        """Each query's own item as a run, unless the query's group already holds it."""
         samples = excluded.samples_query
         in_other_group = excluded.groups_query != excluded.groups_database[samples]
         return cls(
@@ -274,7 +274,7 @@ class DatabaseBlock(NamedTuple):
         How often each item counts. None means once.
 
     excluded : tuple of ExcludedRuns, default=()
-        Items that are counted, but must not be.
+        Ignored items, to subtract.
     """
 
     words: np.ndarray
@@ -308,7 +308,7 @@ def class_block(words, classes, *, merge, excluded=None):
         Whether equal codes of a class become one item with a weight.
 
     excluded : ExcludedPairs, default=None
-        Pairs that do not count. None: all count.
+        Ignored pairs. None: no pair is ignored.
     """
     weights = None
     if merge:
@@ -333,9 +333,9 @@ def class_block(words, classes, *, merge, excluded=None):
 
 
 def pays_to_merge(n_queries, words, item_classes):
-    """Whether so many codes of a class are equal that one should stand for all.
+    """Whether codes of a class repeat so often that merging them saves time.
 
-    The first rows show whether a database repeats itself.
+    The first rows are a sample of the database.
     """
     if n_queries < _QUERIES_TO_MERGE:
         return False
@@ -345,7 +345,7 @@ def pays_to_merge(n_queries, words, item_classes):
 
 
 def _distinct_codes(words, item_classes):
-    """The distinct codes of each class, their classes, and how often each is there."""
+    """The distinct codes of each class, their classes, and their numbers of occurrences."""
     order = np.lexsort((*words.T, item_classes))
     words = words[order]
     item_classes = item_classes[order]
@@ -368,7 +368,7 @@ class PairCounter:
         Targets of the queries, which the affinity takes.
 
     affinity : BaseAffinity
-        Who is similar to whom.
+        Definition of similarity.
 
     levels : ndarray of shape (n_levels,)
         Values that the affinity can take, sorted.
@@ -391,10 +391,10 @@ class PairCounter:
     def from_targets(
         cls, query_words, item_words, affinity, y_query, y_database, *, n_bits
     ):
-        """Sort the items into classes if the affinity can tell them cheaply.
+        """Sort the items into classes if that is cheap.
 
-        Pairs that do not count are then counted with all others, and taken away. Otherwise
-        the affinity is asked about every pair.
+        Ignored pairs are then counted with all others, and subtracted. Otherwise the
+        affinity of every pair is evaluated.
         """
         levels = affinity.levels_between(y_query, y_database)
         excluded = None
@@ -416,7 +416,7 @@ class PairCounter:
 
     def count_all(self, n_jobs):
         """Counts of all queries, shape (n_queries, n_levels, n_bits + 1), in threads."""
-        # A block has so many queries that the tables of an oracle fit into working memory.
+        # A block has few enough queries that tables of affinities fit into working memory.
         budget = get_config()["working_memory"] * 2**20
         n_rows = int(budget / (_BYTES_PER_PAIR * _ITEMS_PER_ORACLE_BLOCK))
         n_rows = max(1, min(_QUERIES_PER_BLOCK, n_rows))
@@ -457,7 +457,7 @@ class PairCounter:
 def weighted_histograms(weights, packed, affinity, y_query, y_database, *, n_jobs=None):
     """Rank a database by weighted scores, and yield a histogram for each block of queries.
 
-    Weighted scores hardly ever tie, so a histogram has a column for almost every item. One
+    Weighted scores rarely tie, so a histogram has a column for almost every item. One
     histogram of all queries would need too much memory.
 
     Parameters
@@ -469,11 +469,11 @@ def weighted_histograms(weights, packed, affinity, y_query, y_database, *, n_job
         Little-endian codes of the database; items of one code and terms are tied.
 
     affinity : BaseAffinity or None
-        Who is similar to whom. None means that `y_query` holds the affinities.
+        Definition of similarity. None means that `y_query` holds the affinities.
 
     y_query, y_database : checked targets
-        Targets of both sides, as many as there are weights and codes. Without an oracle
-        `y_query` holds the affinities, shape (n_queries, n_database).
+        Targets of both sides, one per row of weights and per code. Without an affinity
+        `y_query` holds the values, shape (n_queries, n_database).
 
     n_jobs : int, default=None
         Number of threads that share the blocks, as for `map_in_threads`.
@@ -546,10 +546,10 @@ class WeightedRanker:
         return RankingHistogram.from_scores(grades, scores)
 
     def _scores(self, rows):
-        """Scores of all items, shape (n_rows, n_items), ties as a search finds them."""
+        """Scores of all items, shape (n_rows, n_items), with the same ties as a search."""
         from .._loops._search import write_scores
 
-        # A search compares in float64, too.
+        # A search also compares scores in float64.
         tables = tables_of(self.weights[rows].astype(np.float64), self.n_bits)
         scores = np.empty((len(tables), self.columns.shape[-1]))
         write_scores(fixed(tables), self.columns, self.pairs, scores)

@@ -19,12 +19,12 @@ _MOST_ITEMS = 3_000_000_000
 
 @dataclass(frozen=True, eq=False)
 class RankingHistogram:
-    """How many database items each query finds in each tie, by affinity level.
+    """Number of database items in each tie of each query's ranking, by affinity level.
 
-    Items that a ranking cannot tell apart are tied. A column is a tie, and columns are in
-    ranking order, best first. This is all that a ranking metric needs to know. If columns
-    are Hamming distances, use :class:`HammingHistogram`: metrics of hash lookup need it,
-    and only such tables add up.
+    Items with equal scores are tied. A column is a tie, and columns are in ranking order,
+    best first. Every ranking metric can be computed from this table. If columns are Hamming
+    distances, use :class:`HammingHistogram`: metrics of hash lookup need it, and only such
+    tables add up.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class RankingHistogram:
             f"{type(self).__name__} and {type(other).__name__} do not add up: only two "
             "HammingHistogram do, whose columns are the same distances. The columns of a "
             "RankingHistogram are ties, which depend on all ranked items. Rank the whole "
-            "database by RankingHistogram.from_scores, or count parts of it by "
+            "database with RankingHistogram.from_scores, or count parts of it with "
             "hamming_histogram."
         )
 
@@ -126,7 +126,7 @@ class RankingHistogram:
         ----------
         y_true : array-like of shape (n_queries, n_database) or (n_items,)
             Affinity of each database item to each query: non-negative integers, or NaN
-            where the item does not count for the query. With `groups` one for each item.
+            for ignored items. With `groups` a flat array, one per item.
 
         y_score : array-like of shape (n_queries, n_database) or (n_items,)
             Ranking scores, higher is better. In a table -inf marks cells that hold no
@@ -139,9 +139,9 @@ class RankingHistogram:
         Returns
         -------
         histogram : RankingHistogram
-            As many columns as the query with the most different scores needs. Scores that
-            hardly tie make a large table; :meth:`Measure.score
-            <sklearn_talr.measures.Measure.score>` needs none.
+            It has one column per different score of the query with the most of them. Scores
+            with few ties make a large table, which :meth:`Measure.score
+            <sklearn_talr.measures.Measure.score>` avoids.
 
         Raises
         ------
@@ -158,7 +158,7 @@ class RankingHistogram:
         >>> tie_breaking_range(histogram, "RR")
         TieBreakingRange(worst=array([0.5]), expected=array([0.75]), best=array([1.]))
 
-        A query of three items, two of them tied, and one of two:
+        One query with three items, two of them tied, and one query with two items:
 
         >>> histogram = RankingHistogram.from_scores(
         ...     [1, 0, 0, 1, 0], [0.9, 0.9, 0.1, 0.2, 0.3], groups=["a", "a", "a", "b", "b"]
@@ -195,10 +195,10 @@ class RankingHistogram:
 
 @dataclass(frozen=True, eq=False)
 class HammingHistogram(RankingHistogram):
-    """How many database items each query finds at each Hamming distance, by affinity level.
+    """Number of database items at each Hamming distance of each query, by affinity level.
 
-    Items of one query that share a distance are tied, so this is a
-    :class:`RankingHistogram` whose columns are the distances 0, 1, ..., `n_bits`.
+    Items at the same distance are tied, so this is a :class:`RankingHistogram` whose
+    columns are the distances 0, 1, ..., `n_bits`.
 
     Tables of the same queries against different parts of a database add up: ``first +
     second``, or ``sum(tables)`` for a database that arrives in chunks.
@@ -275,11 +275,11 @@ class HammingHistogram(RankingHistogram):
     def from_pairs(
         first_codes: ArrayLike, second_codes: ArrayLike, y_true: ArrayLike
     ) -> "HammingHistogram":
-        """Tabulate labeled pairs of codes, row by row, as one query that has them all.
+        """Tabulate labeled pairs of codes, row by row, as if one query had them all.
 
-        This is the table for :func:`~sklearn_talr.metrics.pair_precision` and
+        It is the table for :func:`~sklearn_talr.metrics.pair_precision` and
         :func:`~sklearn_talr.metrics.radius_at_precision` if pairs were labeled one by one,
-        for example by someone who saw two rows and said whether they are duplicates.
+        for example by a person who decides whether two rows are duplicates.
 
         Parameters
         ----------
@@ -289,12 +289,12 @@ class HammingHistogram(RankingHistogram):
 
         y_true : array-like of shape (n_pairs,)
             Affinity of each pair: non-negative integers or booleans, 0 for not similar,
-            or NaN for a pair that does not count.
+            or NaN for an ignored pair.
 
         Returns
         -------
         histogram : HammingHistogram
-            Counts of shape (1, n_levels, n_bits + 1): how many pairs of each affinity lie
+            Counts of shape (1, n_levels, n_bits + 1): the number of pairs of each affinity
             at each Hamming distance.
 
         Raises
@@ -358,7 +358,7 @@ class HammingHistogram(RankingHistogram):
 
 
 def _count_cells(indices, shape):
-    """How often each cell of a table of this shape stands among index arrays."""
+    """Number of occurrences of each cell of a table of this shape among index arrays."""
     cells = np.ravel_multi_index(indices, shape)
     return np.bincount(cells, minlength=np.prod(shape)).reshape(shape)
 
@@ -368,7 +368,7 @@ def check_hamming(histogram, caller):
     if not isinstance(histogram, HammingHistogram):
         raise TypeError(
             f"{caller} needs a HammingHistogram, whose columns are Hamming distances, got "
-            f"{type(histogram).__name__}. Make one of two sets of codes by "
-            "hamming_histogram, or, if column d counts the items at distance d, by "
+            f"{type(histogram).__name__}. Make one from two sets of codes with "
+            "hamming_histogram, or, if column d counts the items at distance d, with "
             "HammingHistogram(counts, levels, n_bits)."
         )

@@ -1,8 +1,8 @@
 """Affinities and real scores of the items of queries, checked and cut into blocks.
 
-Two tables have a row for each query. Two flat arrays have a group of items for each query,
-and blocks of such queries are tables as well: queries of about the same number of items
-stand in one block, padded to the largest number.
+Two tables have a row for each query. Two flat arrays have a group of items for each query.
+Blocks of such queries are tables as well: queries with about the same number of items are
+in one block, padded to the largest number.
 """
 
 from numbers import Integral
@@ -72,7 +72,7 @@ class Rankings:
 def padded_rows(first, size, n_cells, more_cells=0):
     """Yield tables whose rows are runs of consecutive items, padded to the longest run.
 
-    Runs of about the same length stand in one table.
+    Runs of about the same length are in one table.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def check_rankings(y_true, y_score, groups=None, *, real_grades=False):
     """Return checked affinities and scores as `Rankings`, or raise ValueError.
 
     Affinities are int64. With `real_grades` they may be fractions or larger, as float64.
-    Where they are NaN, cells hold no item.
+    If they are NaN, the cells hold no item.
     """
     refuse_unlike_labels(y_true, y_score, ("y_true", "y_score"))
     refuse_unlike_labels(y_true, y_score, ("y_true", "y_score"), axis=1)
@@ -213,7 +213,7 @@ def check_affinities(y_true):
 
 
 def _without_unknown(y_true, *, n_dims):
-    """Affinities with 0 in place of NaN, and where that is."""
+    """Affinities with 0 for NaN, and a mask of these cells."""
     y_true = _check_array(y_true, "y_true", n_dims, ensure_all_finite="allow-nan")
     if y_true.dtype.kind != "f":
         return y_true, np.False_
@@ -261,9 +261,9 @@ def _check_affinities(y_true, real_grades):
         raise ValueError(f"{_AFFINITIES}, got {y_true.dtype}.")
     if np.any(y_true < 0):
         raise ValueError(
-            f"{_AFFINITIES}, got {y_true.min()}. If negative judgments mean that an item "
-            "is not relevant, as -2 for spam does in TREC, pass np.maximum(y_true, 0); if "
-            "that it does not count, np.where(y_true < 0, np.nan, y_true)."
+            f"{_AFFINITIES}, got {y_true.min()}. If negative judgments are items that are "
+            "not relevant, such as -2 for spam in TREC, pass np.maximum(y_true, 0). If "
+            "they are ignored items, pass np.where(y_true < 0, np.nan, y_true)."
         )
     if not (y_true.dtype.kind == "f" and np.any(y_true % 1)) and fits_int64(y_true):
         return y_true.astype(np.int64, copy=False)
@@ -273,8 +273,8 @@ def _check_affinities(y_true, real_grades):
         raise ValueError(f"{_AFFINITIES}, below 2**63, got {y_true.max()}.")
     raise ValueError(
         f"{_AFFINITIES}, got {y_true[y_true % 1 > 0][0]}. DCG and NDCG take real grades "
-        "with dcg='log2'. Metrics of relevance take y_true > 0, or above what grade is "
-        "relevant."
+        "with dcg='log2'. For metrics of relevance pass y_true > 0, or above another "
+        "threshold."
     )
 
 
@@ -296,7 +296,7 @@ def _check_ranking_scores(y_score, *, n_dims):
         for score, stored in zip(unconverted.flat, scores.flat):
             if isinstance(score, Integral) and score != int(stored):
                 raise ValueError(
-                    "y_score holds Python integers that float64 cannot tell apart. Pass an "
+                    "y_score holds Python integers that are equal as float64. Pass an "
                     "array of integers that NumPy can store, or ranks: higher is better."
                 )
     return scores
@@ -324,7 +324,7 @@ def _check_array(values, name, n_dims, *, dtype=None, ensure_all_finite=True):
         return values
     if n_dims == 1:
         raise ValueError(
-            f"with groups, {name} must be 1-D, a number for each item, got shape "
+            f"with groups, {name} must be 1-D, one number per item, got shape "
             f"{values.shape}."
         )
     raise ValueError(

@@ -18,7 +18,7 @@ from ._resampling import (
     make_strata,
 )
 
-# Fewer queries make too few different bootstrap samples; their interval is Student's.
+# Fewer queries give too few different bootstrap samples, so they get Student's interval.
 _MIN_QUERIES_TO_RESAMPLE = 6
 
 
@@ -39,34 +39,34 @@ def mean_interval(
 ) -> tuple[float | Floats, float | Floats]:
     """Confidence interval of a mean over queries.
 
-    The interval is the expanded percentile bootstrap: quantiles of means of queries that
-    are drawn with replacement, at levels that make up for how much less such samples vary
-    than the mean does, and for the unknown variance, as Student's t does. It is not
-    symmetric if the values are skewed, as values of AP and reciprocal rank are. With 20
-    queries its coverage is nearer to `confidence_level` than the coverage of BCa and
-    percentile-t intervals. Fewer than 6 queries make too few different samples; their
-    interval is Student's.
+    The interval is the expanded percentile bootstrap: quantiles of the means of queries
+    that are drawn with replacement. Bootstrap means vary less than the true mean, and the
+    variance is unknown, so the levels of the quantiles are widened as in Student's t. The
+    interval is not symmetric if the values are skewed, as values of AP and reciprocal rank
+    are. With 20 queries its coverage is nearer to `confidence_level` than the coverage of
+    BCa and percentile-t intervals. With fewer than 6 queries there are too few different
+    samples, and the interval is Student's.
 
     Parameters
     ----------
     values : array-like of shape (n_queries,) or (n_queries, n_columns)
-        One value of a measure for each query, such as a `*_score` function of
-        :mod:`sklearn_talr.metrics` returns with ``average=False``. Columns are measures or
-        systems; they share the drawn queries.
+        One value of a measure per query, such as the `*_score` functions of
+        :mod:`sklearn_talr.metrics` return with ``average=False``. Columns are measures or
+        systems, and share the drawn queries.
 
     confidence_level : float, default=0.95
-        Share of samples of queries whose interval holds the mean of all queries there
-        could be. Above 0 and below 1.
+        Probability with which the interval of a sample of queries holds the mean of the
+        population that the queries come from. Above 0 and below 1.
 
     symmetric : bool, default=False
-        Whether the mean is in the middle of the interval. Set it for differences of two
-        systems: then 0 is outside if and only if the bootstrap test of :func:`paired_test`
-        rejects.
+        Whether the mean is in the middle of the interval. Set it to True for differences
+        of two systems: 0 is then outside the interval if and only if the bootstrap test of
+        :func:`paired_test` rejects.
 
     stratify : array-like of shape (n_queries,), default=None
-        Label of each query's stratum. Samples have as many queries of each stratum as
-        `values`. Use it where the numbers of queries of each kind were set, not drawn.
-        None makes no strata.
+        Label of each query's stratum. Each sample has the same number of queries per
+        stratum as `values`. Use it if the number of queries of each kind was chosen, not
+        drawn. None makes no strata.
 
     n_resamples : int, default=10_000
         Number of samples, at least 100.
@@ -77,8 +77,8 @@ def mean_interval(
     Returns
     -------
     low, high : float, or ndarrays of shape (n_columns,)
-        Ends of the interval. Both are the mean if all queries have one value, and NaN if
-        there is one query only.
+        Ends of the interval. Both are the mean if all queries have the same value, and NaN
+        if there is only one query.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def mean_interval(
 
     Examples
     --------
-    The relevant item is tied with another in the first query:
+    In the first query the relevant item is tied with another item:
 
     >>> from sklearn_talr.inference import mean_interval
     >>> from sklearn_talr.metrics import tie_aware_reciprocal_rank_score
@@ -165,7 +165,7 @@ def expanded_interval(
 def interval_of_differences(values, pairs, resampling, confidence_level):
     """Ends of the symmetric interval of each pair's mean difference.
 
-    Samples are drawn of the columns once, and not of each pair.
+    All pairs share the same samples of queries.
 
     Parameters
     ----------

@@ -23,13 +23,13 @@ def adjust_holm(p_value):
     Parameters
     ----------
     p_value : ndarray of shape (n_tests, n_columns)
-        NaN marks what was not tested; it is in no family.
+        NaN marks a hypothesis that was not tested. It is not in the family.
 
     Returns
     -------
     adjusted : ndarray of shape (n_tests, n_columns)
-        If adjusted p-values up to alpha count as rejected, the probability that a true
-        hypothesis is among them is at most alpha.
+        If all hypotheses with adjusted p-values up to alpha are rejected, the probability
+        that any true hypothesis is rejected is at most alpha.
     """
     order = np.argsort(p_value, axis=0)  # NaN comes last.
     n_tests = np.isfinite(p_value).sum(axis=0)
@@ -45,8 +45,9 @@ def adjust_holm(p_value):
 def adjust_bh(p_value):
     """Benjamini and Hochberg's adjustment of the p-values of each column.
 
-    If adjusted p-values up to alpha count as rejected, true hypotheses are at most the
-    share alpha of them, on average. Shapes and NaN are as in `adjust_holm`.
+    If all hypotheses with adjusted p-values up to alpha are rejected, at most the share
+    alpha of the rejected hypotheses is true, on average. Shapes and NaN are as in
+    `adjust_holm`.
     """
     adjusted = np.full_like(p_value, np.nan)
     for column in range(p_value.shape[1]):
@@ -59,30 +60,30 @@ def adjust_bh(p_value):
 def max_t(values, pairs, families, *, scale, resampling, alpha):
     """Adjusted p-values by the largest statistic of all pairs in samples of queries.
 
-    All pairs of systems see the same samples, in which every difference is 0 on average, so
-    what the pairs share needs no adjustment. The statistic is the mean over its moderated
-    standard error: alone, small errors of nearly equal systems would make the largest
-    statistics, and hide all others. Step-down: a statistic is compared with the largest of
-    those that are not above it (Romano and Wolf, 2005). Samples come in blocks, in bounded
-    memory.
+    All pairs of systems share the same samples, in which every difference is 0 on average,
+    so correlations between pairs are taken into account. The statistic is the mean
+    difference over its moderated standard error. Without moderation the small errors of
+    nearly equal systems would give the largest statistics and mask all other pairs. The
+    method is step-down: a statistic is compared with the largest statistic of the pairs
+    that are not above it (Romano and Wolf, 2005). Samples come in blocks of bounded memory.
 
     Parameters
     ----------
     values : ndarray of shape (n_queries, n_systems)
-        Samples are drawn of these.
+        Values from which the samples are drawn.
 
     pairs : two ndarrays of shape (n_pairs,) of int
         First and second system of each pair.
 
     families : list of ndarrays of shape (n_queries, n_pairs)
-        Differences that are judged, family by family. The first are differences of the
-        values.
+        Differences to test, family by family. The first family has the differences of
+        `values`.
 
     scale : ndarray of shape (n_pairs,)
         The largest absolute value of each pair: rounding is relative to it.
 
     resampling : Resampling
-        All families see the same samples.
+        All families share the same samples.
 
     alpha : float
 
@@ -91,8 +92,9 @@ def max_t(values, pairs, families, *, scale, resampling, alpha):
     p_value : ndarray of shape (n_families, n_pairs)
 
     reach : ndarray of shape (n_pairs,)
-        Half the lengths of intervals of the differences of the first family, which hold
-        all of them at once with probability 1 - alpha. Infinite if queries are too few.
+        Half the length of the interval of each difference in the first family. With
+        probability 1 - alpha all intervals hold their true differences at once. Infinite
+        if there are too few queries.
     """
     strata = resampling.strata
     error, _ = strata.standard_errors(families[0])
@@ -110,7 +112,7 @@ def max_t(values, pairs, families, *, scale, resampling, alpha):
     n_above = int(alpha * (resampling.n_resamples + 1)) or 1
     ascending = np.partition(results[0].largest, -n_above)
     needed = ascending[-n_above] * (1 + _SINGLE_PRECISION)
-    # With so few queries equal signs in all of them would be no surprise.
+    # With so few queries a system can lead in all of them by chance.
     if np.exp2(1.0 - strata.n) > alpha:
         needed = np.inf
     reach = needed * (error + added)
@@ -118,7 +120,7 @@ def max_t(values, pairs, families, *, scale, resampling, alpha):
 
 
 def _added_to_errors(error, scale, n_queries):
-    """What moderates standard errors: more of their median if there are few queries."""
+    """Constant added to standard errors: less of their median with more queries."""
     positive = error[error > ROUNDING * scale]
     if not len(positive):
         return ROUNDING * (scale.max() or 1.0)
@@ -227,7 +229,7 @@ class _SampledPairs:
 
 @dataclass(frozen=True)
 class _Ladder:
-    """Pairs from the least statistic up; those of one step are equal but for rounding.
+    """Pairs by ascending statistic; statistics of one step differ only by rounding.
 
     Parameters
     ----------
@@ -238,7 +240,7 @@ class _Ladder:
         First place of each step, and its number of places.
 
     needed : ndarray of shape (n_pairs,) of float32
-        What the largest statistic of a sample has to reach, at each place.
+        The threshold that the largest statistic of a sample has to reach, at each place.
     """
 
     order: np.ndarray
@@ -349,7 +351,7 @@ def tiers(mean, is_significant):
     in_one_tier = np.zeros_like(alike)
     tiers_by_place = []
     for first in range(n_systems):
-        # The worst system that is alike to the best comes first: its tier holds most.
+        # The worst system that does not differ from `first` spans the largest tier.
         for last in reversed(range(first, n_systems)):
             if alike[first, last] and not in_one_tier[first, last]:
                 tier = _tier_with(alike, first, last)
@@ -359,7 +361,7 @@ def tiers(mean, is_significant):
 
 
 def _tier_with(alike, first, last):
-    """Two systems, and from the best on each that is alike to all so far, as a mask."""
+    """A tier of two systems and, best first, each system that differs from none in it."""
     tier = np.isin(np.arange(len(alike)), [first, last])
     for system in range(len(alike)):
         tier[system] |= alike[system, tier].all()

@@ -35,31 +35,31 @@ TESTS = "randomization", "bootstrap", "t", "wilcoxon"
 _DECIMALS_OF_SIZES = 12
 # With up to this number of differing queries the distribution of signed ranks is exact.
 _MAX_EXACT_RANKS = 200
-# With more queries Student's t differs from a normal value in the next term alone.
+# With more queries the first correction of the normal approximation is enough.
 _MIN_QUERIES_BY_NORMAL = 10_000
 _BETWEEN_0_AND_1 = Interval(Real, 0, 1, closed="neither")
 
 
 @dataclass(frozen=True, eq=False)
 class PairedTest:
-    """What a paired test has found.
+    """Result of a paired test.
 
     :func:`paired_test` makes them.
 
     Parameters
     ----------
     difference : float, or ndarray of shape (n_columns,)
-        Mean of the first system less that of the second.
+        Mean of the first system minus mean of the second.
 
     p_value : float, or ndarray of shape (n_columns,)
         Two-sided p-value.
 
     n_resamples : int, or ndarray of shape (n_columns,)
-        Number of patterns of signs, or of samples, that the p-value counts; 0 where none
-        are counted, or more than int64 holds.
+        Number of sign patterns, or of bootstrap samples, that the p-value counts. 0 if it
+        counts none, or more than int64 holds.
 
     is_exact : bool, or ndarray of shape (n_columns,)
-        Whether the p-value is the share of all patterns of signs, and no approximation.
+        Whether the p-value is the exact share of all sign patterns, not an approximation.
     """
 
     difference: np.ndarray
@@ -74,10 +74,10 @@ class TestedColumns(NamedTuple):
     Parameters
     ----------
     p_value : ndarray of shape (n_columns,)
-        NaN if the test says nothing.
+        NaN if there are too few queries to test.
 
     n_patterns : ndarray of shape (n_columns,) of int
-        How many patterns of signs or samples the p-value counts; 0 if it counts none, or
+        Number of sign patterns or samples that the p-value counts; 0 if it counts none, or
         more than int64 holds.
 
     is_exact : ndarray of shape (n_columns,) of bool
@@ -105,36 +105,35 @@ def paired_test(
     Parameters
     ----------
     first, second : array-like of shape (n_queries,) or (n_queries, n_columns)
-        Values of a measure for the same queries, in one order. Columns are tested each for
-        itself.
+        Values of a measure for the same queries, in the same order. Each column is tested
+        by itself.
 
     test : {"randomization", "bootstrap", "t", "wilcoxon"}, default="randomization"
-        * "randomization" asks how often the mean difference would be as large, either way,
-          if the two systems had swapped their values in each query by chance. With up to
-          20 queries in which they differ, or more whose differences have few sizes, all
-          patterns of swaps are counted. They are counted, too, if few of them reach the
-          mean difference, as if nearly all differences have one sign. Otherwise the share
-          of patterns comes from Lugannani and Rice's formula, which draws nothing. If few
-          differences are much larger than the rest, sums clump, which the formula does not
-          see: then patterns are drawn, mostly patterns that reach the sum, and each is
-          weighted by its probability over the probability with which it is drawn. All ways
-          have the same least p-value, the share of one pattern and its opposite.
-        * "bootstrap" asks how often the mean of a sample of queries deviates as much from
-          the mean of all. Samples vary less than the mean does, so the deviation that they
-          have to reach is smaller, by as much as normal quantiles are smaller than
-          Student's.
+        * "randomization" is the two-sided Fisher-Pitman test. The p-value is the share of
+          sign patterns whose mean difference is at least as large as the observed one: in
+          each query the two systems may have swapped their values. The test counts all
+          patterns if at most 20 queries differ, if the differences have few sizes, or if
+          few patterns reach the observed mean, as when nearly all differences have one
+          sign. Otherwise it uses Lugannani and Rice's saddlepoint approximation, which
+          draws no random numbers. The approximation is poor if a few differences dominate.
+          The test then draws sign patterns by importance sampling. The smallest possible
+          p-value is always that of one pattern and its mirror image.
+        * "bootstrap" resamples queries. The p-value is the share of samples whose mean
+          deviates from the mean of all queries by as much as that deviates from 0.
+          Bootstrap means vary less than the true mean, so the deviation to reach is
+          smaller, by the ratio of normal quantiles to Student's.
         * "t" is the paired t-test.
-        * "wilcoxon" is the signed-rank test, of whether differences are symmetric about 0.
+        * "wilcoxon" is the signed-rank test of whether differences are symmetric about 0.
           It ranks differences, so it does not test means. Queries without a difference are
-          left out. With up to 200 others it is exact, with ties and without.
+          left out. With up to 200 other queries it is exact, with ties and without.
 
     stratify : array-like of shape (n_queries,), default=None
-        Label of each query's stratum, for "bootstrap" and "t". Patterns of signs and ranks
-        do not depend on it.
+        Label of each query's stratum, for "bootstrap" and "t". The other tests do not
+        depend on it.
 
     n_resamples : int, default=10_000
-        Number of samples of "bootstrap", which find no p-value below
-        1 / (n_resamples + 1), and of patterns that are drawn. At least 100.
+        Number of samples of "bootstrap", whose smallest p-value is 1 / (n_resamples + 1),
+        and of drawn sign patterns. At least 100.
 
     random_state : int, RandomState instance or None, default=0
         Seed of the samples.
@@ -142,10 +141,10 @@ def paired_test(
     Returns
     -------
     result : PairedTest
-        Difference of the means, p-value, and how many patterns or samples it counts. The
-        p-value is 1 if the systems are equal in all queries. With "t" and "bootstrap" it
-        is NaN if there is one query only, and 0 if the systems differ by one amount in all
-        queries. Differences up to 1e-12 of the largest value count as none.
+        Difference of the means, p-value, and the number of patterns or samples that it
+        counts. The p-value is 1 if the systems are equal in all queries. With "t" and
+        "bootstrap" it is NaN if there is only one query, and 0 if the difference is the
+        same in all queries. Differences up to 1e-12 of the largest value count as 0.
 
     Raises
     ------
@@ -166,11 +165,12 @@ def paired_test(
     Sum of Independent Random Variables", Advances in Applied Probability 12, 1980.
 
     T. C. Hesterberg, "What Teachers Should Know About the Bootstrap", The American
-    Statistician 69, 2015, on samples that vary less than the mean.
+    Statistician 69, 2015, on bootstrap means that vary less than the true mean.
 
     Examples
     --------
-    The third query has the relevant item among two that are tied, RR = 3/4:
+    In the third query the first system ties the relevant item with another, so that its
+    reciprocal rank is 3/4:
 
     >>> from sklearn_talr.inference import paired_test
     >>> first = [1.0, 0.5, 0.75, 1.0, 0.5]
@@ -260,11 +260,11 @@ def _p_values_of_means(test, differences, resampling):
 
 
 def randomization_p_values(differences, resampling):
-    """Share of all patterns of signs whose mean is as far from 0, for each column.
+    """Share of all sign patterns whose mean is at least as far from 0, for each column.
 
-    Patterns are counted if there are few, or if their sizes are few, or if few of them
-    reach the sum. Of others the share is that of Lugannani and Rice's formula, or of
-    patterns that are drawn, if sums clump.
+    All patterns are counted if there are few, if the differences have few sizes, or if few
+    patterns reach the observed sum. Otherwise the share comes from Lugannani and Rice's
+    formula, or from drawn patterns if the sums clump.
     """
     sizes = np.abs(differences)
     total = np.abs(differences.sum(axis=0))
@@ -304,8 +304,8 @@ def randomization_p_values(differences, resampling):
 def signed_rank_p_values(differences):
     """Two-sided p-values of Wilcoxon's test, and whether each is exact.
 
-    Doubled ranks are integers, of ties as well, so the distribution of their sum is that of
-    a walk on integers. For many ranks it is approximated as that of differences.
+    Doubled ranks are integers, with ties as well, so their sum is a random walk on
+    integers. For many ranks its distribution is approximated as for differences.
     """
     sizes = np.abs(differences).round(_DECIMALS_OF_SIZES)  # Ties of ranks are of these.
     n_differing = np.count_nonzero(sizes, axis=0)
@@ -327,7 +327,7 @@ def signed_rank_p_values(differences):
 
 
 def smallest_p_value(test, differences, scale, resampling):
-    """The least p-value that a test could find with so many queries that differ.
+    """The least p-value that a test can find with this number of queries that differ.
 
     Arguments are the same as for `p_values`.
     """
@@ -349,29 +349,29 @@ def smallest_p_value(test, differences, scale, resampling):
 def n_queries_needed(
     differences: ArrayLike, difference: float, *, alpha: float = 0.05, power: float = 0.8
 ) -> int:
-    """Number of queries with which a paired test would see a difference of means.
+    """Number of queries with which a paired test detects a difference of means.
 
-    The number is that of the paired t-test, by the noncentral t distribution, if the new
-    queries differ from one another as much as the given ones.
+    It is the sample size of the paired t-test, from the noncentral t distribution, if the
+    variance of new queries equals the variance of the given ones.
 
     Parameters
     ----------
     differences : array-like of shape (n_queries,)
-        Values of one system less those of another, query by query.
+        Values of one system minus values of another, query by query.
 
     difference : float
-        Difference of means that shall be seen. Above 0.
+        Difference of means to detect. Above 0.
 
     alpha : float, default=0.05
         Level of the two-sided test. Above 0 and below 1.
 
     power : float, default=0.8
-        Probability that the test sees it. Above 0 and below 1.
+        Probability that the test detects it. Above 0 and below 1.
 
     Returns
     -------
     n_queries : int
-        The least number of queries, at least 2. It may be off by two above 10 000.
+        The smallest number of queries, at least 2. Above 10 000 it may be off by two.
 
     Raises
     ------
@@ -380,8 +380,8 @@ def n_queries_needed(
 
     Examples
     --------
-    Two systems differ by 0.25 in one query of four, in which one of them ties two items.
-    To see a difference of 0.05:
+    Two systems differ by 0.25 in one of four queries. To detect a mean difference of 0.05
+    takes 52 queries:
 
     >>> from sklearn_talr.inference import n_queries_needed
     >>> n_queries_needed([0.0, 0.25, 0.0, 0.0], 0.05)
@@ -409,11 +409,12 @@ def n_queries_needed(
 
 
 def _power(n_queries, effect, alpha):
-    """Probability that the t-test of so many queries rejects."""
+    """Probability that the t-test of this number of queries rejects."""
     n_free = n_queries - 1
     shift = effect * np.sqrt(n_queries)
     limit = stats.t.isf(alpha / 2, n_free)
     with np.errstate(all="ignore"):  # older scipy divides by zero
         upper_tail = stats.nct.sf(limit, n_free, shift)
         lower_tail = stats.nct.cdf(-limit, n_free, shift)
-    return np.nansum([upper_tail, lower_tail])  # scipy has NaN for what is next to nothing
+    # scipy returns NaN for a tail that is nearly 0.
+    return np.nansum([upper_tail, lower_tail])

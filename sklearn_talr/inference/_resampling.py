@@ -23,7 +23,7 @@ RESAMPLING = {
 
 @dataclass(frozen=True)
 class Strata:
-    """Groups of queries whose sizes a new sample would share.
+    """Groups of queries that have the same sizes in every sample.
 
     Parameters
     ----------
@@ -53,8 +53,8 @@ class Strata:
     def samples(self, n_resamples, random_state, width=1):
         """Yield how often each query is in each sample, blocks of shape (n_samples, n).
 
-        Each stratum is sampled for itself. A caller that needs more than n cells for a
-        sample passes their number as `width`, so that blocks have fewer samples.
+        Each stratum is sampled by itself. A caller that needs more than n cells per sample
+        passes their number as `width`, so that blocks have fewer samples.
         """
         n_per_block = max(_CELLS_PER_BLOCK // max(self.n, width), 1)
         for start in range(0, n_resamples, n_per_block):
@@ -71,13 +71,13 @@ class Strata:
     def standard_errors(self, values, tie_variance=None):
         """Standard errors of each column's mean, over samples of two kinds.
 
-        A stratum has the weight of its queries. With the variance that orders of ties bring
-        to each value, the errors are of means that take one order for each query.
+        A stratum has the weight of its queries. With `tie_variance` the errors are those
+        of means with one random order of ties per query.
 
         Returns
         -------
         error, bootstrap_error : ndarray of shape (n_columns,)
-            Over samples of all queries there could be, and over bootstrap samples, which
+            Error over samples of the population, and error over bootstrap samples, which
             vary less.
         """
         variance = total = 0.0
@@ -100,14 +100,14 @@ class Resampling:
     Parameters
     ----------
     strata : Strata
-        Samples have as many queries of each stratum.
+        Each sample has the same number of queries per stratum.
 
     n_resamples : int
         Number of samples.
 
     seed : int or RandomState
-        An int draws the same samples for every interval and test. A RandomState goes on
-        from one to the next.
+        With an int every interval and test draws the same samples. A RandomState draws new
+        samples each time.
     """
 
     strata: Strata
@@ -143,12 +143,12 @@ def make_strata(stratify, n_queries):
         kinds, number, size = np.unique(labels, return_inverse=True, return_counts=True)
     except TypeError as error:
         raise ValueError(
-            "stratify has labels that are missing, or of several types: give each query a "
+            "stratify has missing labels, or labels of several types: give each query a "
             "label of one type, such as str."
         ) from error
     if size.min(initial=2) < 2:
         raise ValueError(
-            "each stratum needs at least two queries, to tell how much they differ, but "
+            "each stratum needs at least two queries, for the variance within it, but "
             f"{str(kinds[size.argmin()])!r} has one: merge it with another."
         )
     rows = [np.flatnonzero(number == place) for place in range(len(kinds))]
@@ -156,7 +156,7 @@ def make_strata(stratify, n_queries):
 
 
 def as_floats(values, name, **options):
-    """Check values of queries; arrays of other libraries come back as NumPy's, too."""
+    """Return checked values of queries as an array of NumPy."""
     refuse_masked(**{name: values})
     checked = check_array(
         values, ensure_2d=False, dtype="numeric", input_name=name, **options
@@ -174,9 +174,9 @@ def bootstrap_deviations(values, resampling, tie_variance=None):
     resampling : Resampling
 
     tie_variance : ndarray of shape (n_queries, n_columns), default=None
-        Variance of each value over orders of tied documents. With it a sample draws an
-        order for each of its queries, too. The sum of so many independent deviations is
-        drawn as a normal one.
+        Variance of each value over orders of tied documents. With it each sample also
+        draws an order for each of its queries. The sum of these independent deviations is
+        drawn from a normal distribution.
 
     Returns
     -------
@@ -207,13 +207,13 @@ def refuse_unlike_rows(labels, name, rows, line):
     labels : array-like of shape (n_rows,)
 
     name : str
-        What errors call them.
+        Name of the labels, for errors.
 
     rows : list of length n_rows
         Names of the rows.
 
     line : str
-        Code that has these names.
+        Code whose value is these names, for errors.
     """
     index, is_default = axis_labels(labels)
     if index is None or len(index) != len(rows):
@@ -231,7 +231,7 @@ def refuse_unlike_rows(labels, name, rows, line):
     row = next(row for row, (label, text) in enumerate(texts) if label != text)
     as_text = "" if all(isinstance(label, str) for label in index) else ".rename(index=str)"
     raise ValueError(
-        f"{name} has {state} than the rows, with which it is joined by position: row {row} "
-        f"is {index[row]!r} there, and {row_texts[row]!r} among the rows. Pass "
-        f"{name}{as_text}.reindex({line}), or {name}.to_numpy() if its index means nothing."
+        f"{name} has {state} than the rows, with which it is joined by position: label "
+        f"{row} is {index[row]!r}, and row {row} is {row_texts[row]!r}. Pass "
+        f"{name}{as_text}.reindex({line}), or {name}.to_numpy() to ignore its index."
     )

@@ -23,12 +23,12 @@ _MAX_BITS_COUNTED = 20
 _BITS_OF_INT64 = 63
 # Patterns that reach the total are counted one by one up to this number.
 _MAX_REACHING_COUNTED = 2**14
-# Nothing is counted if the formula finds more patterns on both sides: it finds half of
-# their true number, or more.
+# If the formula finds more patterns on both sides, they are not counted one by one. The
+# formula finds at least half of the true number.
 _MAX_REACHING_BY_FORMULA = 2**15
-# Sizes that are tried as steps by which sums may clump
+# Number of sizes that are tried as distances between clumps of sums
 _N_STEPS_TRIED = 50
-# With less of the characteristic function the formula errs by a fifth at most.
+# If the characteristic function is smaller, the formula errs by at most a fifth.
 _MIN_CLUMPED = 0.05
 # Newton's method takes 5 to 20 steps.
 _MAX_NEWTON_STEPS = 200
@@ -67,7 +67,7 @@ def share_of_few_sizes(sizes, total):
 
 
 def has_few_sizes(sizes):
-    """Whether `share_of_few_sizes` may count the patterns of each column, quickly told."""
+    """Quick check: whether `share_of_few_sizes` may count the patterns of a column."""
     ascending = np.sort(sizes, axis=0)
     is_new = np.diff(ascending, axis=0, prepend=0) > 0
     return is_new.sum(axis=0) <= _MAX_BITS_COUNTED
@@ -164,8 +164,8 @@ def n_patterns_of(n_differing):
 def count_reaching(sizes, total):
     """Number of patterns of signs whose sums reach a total above 0, if these are few.
 
-    A pattern reaches it if its minus signs have sizes that sum to at most half of what the
-    total is below the sum of all sizes.
+    A pattern reaches it if the sizes with minus signs sum to at most half the difference
+    between the sum of all sizes and the total.
 
     Parameters
     ----------
@@ -194,9 +194,9 @@ def count_reaching(sizes, total):
 def sums_clump(sizes):
     """Whether the signed sizes of each column have sums that lie in clumps.
 
-    Their characteristic function tells: it is large where half a turn is one of the sizes,
-    if most others are small or near multiples of that one. Steps of which all sizes are
-    multiples are no matter.
+    The characteristic function shows it: it is large at half a turn per size, for one of
+    the sizes, if most other sizes are small or near multiples of that one. A step that
+    divides all sizes does not count.
     """
     min_step = 1.5 * common_step(sizes) + ROUNDING
     clumps = np.zeros(sizes.shape[1], dtype=bool)
@@ -219,8 +219,9 @@ def sums_clump(sizes):
 def drawn_shares(sizes, total, n_resamples, random_state):
     """Share of patterns of signs whose sums reach each total above 0, by drawn patterns.
 
-    Signs are drawn with the odds exp(2 t size), by which sums have the total as their mean,
-    and patterns are weighted by how much rarer they are in truth (importance sampling).
+    Importance sampling: signs are drawn with the odds exp(2 t size), so that the mean of
+    the sums is the total, and each pattern is weighted by its true probability over the
+    probability with which it is drawn.
     """
     sizes = np.sort(sizes, axis=0)
     n_queries = len(sizes)
@@ -251,7 +252,7 @@ def saddlepoint_shares(sizes, total):
     Parameters
     ----------
     sizes : ndarray of shape (n_queries, n_columns)
-        Absolute differences. Each column has one above 0 at least.
+        Absolute differences. Each column has at least one above 0.
 
     total : ndarray of shape (n_columns,)
         Absolute sum of the differences.
@@ -259,7 +260,7 @@ def saddlepoint_shares(sizes, total):
     Returns
     -------
     share : ndarray of shape (n_columns,)
-        Patterns whose sums are below minus the total count as well.
+        Two-sided: patterns whose sums are at most minus the total are included.
     """
     n_blocks = max(ceil(sizes.size / _CELLS_PER_BLOCK), 1)
     size_blocks = np.array_split(sizes, n_blocks, axis=1)
@@ -289,7 +290,7 @@ def _saddlepoint_of_block(sizes, total):
         by_formula = 1 / u - 1 / w
         excess = np.where(w > _SMALL_DEVIATE, by_formula, by_series)
     tail = stats.norm.sf(w) + stats.norm.pdf(w) * excess
-    # Chernoff's bound holds if all but a few patterns fall short.
+    # Chernoff's bound is smaller if very few patterns reach the total.
     chernoff = np.exp(-(w**2) / 2)
     share = np.minimum(2 * tail, 2 * chernoff)
     share[is_small] = 1.0
@@ -322,7 +323,7 @@ class _Cumulants(NamedTuple):
 
 def _cumulants(t, sizes):
     scaled = t * sizes
-    decay = np.exp(-2 * scaled)  # It overflows nowhere, as cosh would.
+    decay = np.exp(-2 * scaled)  # Unlike cosh it never overflows.
     grown = 1 + decay
     # Cumulants of a sum are sums of cumulants: these are the terms.
     mean = sizes * (1 - decay) / grown

@@ -56,9 +56,12 @@ from ._model import (
 from ._samples import distinct_samples
 
 _DTYPES = (np.float64, np.float32)
-_MOST_NAMED = 10  # classes, in a warning
-_CELLS_PER_BLOCK = 2**22  # of probabilities
-_CERTAIN = 1e4  # score of a label that all samples have, or minus that of one that none has
+# A warning names at most this many classes.
+_MOST_NAMED = 10
+# Probabilities are computed in blocks of this many numbers.
+_CELLS_PER_BLOCK = 2**22
+# Logit of a label that all samples have; a label that no sample has gets minus this logit
+_CERTAIN = 1e4
 
 
 @parameters
@@ -69,15 +72,15 @@ class KernelRidgeClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimat
     between samples. What it would predict for a training sample without that sample
     follows in closed form, so no fold is ever fitted. The kernel coefficient, the penalty
     and the temperature of the probabilities are chosen by the likelihood of these
-    leave-one-out predictions, and :meth:`fit_predict_proba` returns them: what a second
-    model, such as a hasher, should be trained on.
+    leave-one-out predictions. :meth:`fit_predict_proba` returns the predictions, on which a
+    second model, such as a hasher, should be trained.
 
     With targets :math:`Y`, kernel :math:`K`, penalty :math:`\alpha` and
     :math:`C = (K + \alpha I)^{-1} Y`, the prediction for sample i without sample i is
-    :math:`y_i - c_i / [(K + \alpha I)^{-1}]_{ii}`. Here an intercept without penalty and
-    sample weights come in, exactly. Copies of a sample are left out together, where they
-    are not in different groups. The search walks on the grid of coefficients and penalties
-    to where no neighbor is more likely.
+    :math:`y_i - c_i / [(K + \alpha I)^{-1}]_{ii}`. An intercept without penalty and
+    sample weights are added, and the predictions stay exact. Copies of a sample are left
+    out together, unless they are in different groups. The search walks on the grid of
+    coefficients and penalties until no neighbor makes the targets more likely.
 
     Parameters
     ----------
@@ -86,9 +89,9 @@ class KernelRidgeClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimat
         "linear" are for text.
 
     gammas : array-like of shape (n_gammas,), default=None
-        Coefficients of the kernel to choose from, above 0; no matter for "cosine" and
-        "linear". None means five that suit the
-        median distance of samples, so that features need no scale.
+        Coefficients of the kernel to choose from, above 0; ignored by "cosine" and
+        "linear". None means five coefficients that follow from the median distance of
+        samples, so that features need no scaling.
 
     alphas : array-like of shape (n_alphas,), default=None
         Penalties to choose from, above 0. None means multiples of the variance of the
@@ -96,24 +99,24 @@ class KernelRidgeClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimat
 
     n_components : int, default=None
         Number of training samples, drawn at random, that others are compared with. None
-        means all up to 5 000, and fewer if there are more samples, such that the fit takes
-        about a minute of one core: 5 000 for 12 000 samples, 1 732 for 100 000, and 1 000
-        at least. The cosine and linear kernels need none where samples have at most 5 000
-        features.
+        means all of up to 5 000 samples. Of more samples it means as many as make the fit
+        take about a minute of one core: 5 000 of 12 000 samples, 1 732 of 100 000, and at
+        least 1 000. The cosine and linear kernels need no components if samples have at
+        most 5 000 features.
 
     class_weight : dict or "balanced", default=None
-        Weights of classes, as scikit-learn has them: "balanced" is inverse to the number of
-        samples. Of several labels each is weighed as one class against the rest, and a
-        sample has the mean of its weights over all labels, whether it has them or not.
+        Weights of classes, as in scikit-learn: "balanced" weights are inverse to the number
+        of samples of the class. Each of several labels is weighted as one class against the
+        rest, and the weight of a sample is the mean over all labels.
 
     verbose : bool, default=False
         Print the loss of each pair of parameters that is tried: minus the mean
         log-likelihood of the samples left out.
 
     random_state : int, RandomState instance or None, default=None
-        Draws samples where there are more than 2 000, for the search of the coefficients,
-        and components where they are fewer than the samples. Up to 2 000 samples that are
-        all components every fit gives the same.
+        Draws samples for the search of the coefficients, if there are more than 2 000, and
+        components, if they are fewer than the samples. With up to 2 000 samples, all of
+        them components, nothing is drawn.
 
     Attributes
     ----------
@@ -124,21 +127,21 @@ class KernelRidgeClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimat
         Whether `y` had several labels for a sample.
 
     gamma_ : float
-        Chosen coefficient of the kernel; of no matter for "cosine" and "linear".
+        Chosen coefficient of the kernel; without a meaning for "cosine" and "linear".
 
     alpha_ : float
         Chosen penalty.
 
     temperature_ : float
-        Scores are divided by it, before those of labels are moved by one number.
+        Scores are divided by the temperature. An offset is then added to scores of labels.
 
     mean_ : ndarray of shape (n_features,) or None
         Mean of the training samples, which is subtracted from all samples first. None for
         sparse samples, and for the cosine kernel.
 
     units_ : ndarray of shape (n_features,) or (n_features, n_features), or None
-        Units of the columns, or the matrix that samples are multiplied by, after `mean_`:
-        those by which similar samples are found best by their distance. None for features
+        Units of the columns, or a matrix that samples are multiplied by, after `mean_` is
+        subtracted. With these units, distances find similar samples best. None for features
         as they are, and for other kernels than the Gaussian one.
 
     components_ : {ndarray, sparse matrix} of shape (n_components, n_features)
@@ -146,10 +149,10 @@ class KernelRidgeClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimat
         linear function of the features is as good.
 
     dual_coef_ : ndarray of shape (n_components, n_outputs)
-        Weights of the kernel with each of them, divided by the temperature.
+        Weights of the kernel with each component, divided by the temperature.
 
     intercept_ : ndarray of shape (n_outputs,)
-        Added to their sum.
+        Added to the weighted sums of kernels.
 
     n_features_in_ : int
         Number of features seen by `fit`.
@@ -159,13 +162,13 @@ class KernelRidgeClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimat
 
     See Also
     --------
-    sklearn_talr.hashing.ClassProbabilities : Hands the probabilities on to a hasher.
+    sklearn_talr.hashing.ClassProbabilities : Passes the probabilities on to a hasher.
     sklearn.linear_model.RidgeClassifierCV : Linear, without probabilities.
     sklearn.kernel_ridge.KernelRidge : Regression with given coefficients.
 
     Notes
     -----
-    Up to 5 000 samples a fit takes some seconds, and memory for three matrices of
+    With up to 5 000 samples a fit takes some seconds, and memory for three matrices of
     n_samples x n_samples numbers of 8 bytes. A prediction compares a sample with all
     components.
 
@@ -178,8 +181,9 @@ class KernelRidgeClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimat
     >>> round(classifier.score(X[:500], y[:500]), 2)
     0.97
 
-    The outputs for training samples are nearly as unsure as those for others, where those
-    of the fitted classifier are certain:
+    Leave-one-out probabilities of training samples are nearly as uncertain as
+    probabilities of other samples. The fitted classifier is certain of its training
+    samples:
 
     >>> left_out = KernelRidgeClassifierCV().fit_predict_proba(X[500:], y[500:])
     >>> sure = classifier.predict_proba(X[500:]).max(axis=1).mean()
@@ -198,7 +202,7 @@ class KernelRidgeClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimat
         "random_state": ["random_state"],
     }
 
-    # Where metadata is routed, nobody has to ask for them: no other step wants them.
+    # If metadata is routed, groups come without a request, since no other step takes them.
     __metadata_request__fit = {"groups": True}
 
     kernel: Literal["rbf", "cosine", "linear"] = "rbf"
@@ -229,7 +233,7 @@ class KernelRidgeClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimat
 
         groups : array-like of shape (n_samples,), default=None
             Samples of one group are left out together, as changed copies of one image
-            should be. Where metadata is routed they come without being asked for.
+            should be. If metadata is routed, groups come without a request.
 
         Returns
         -------
@@ -263,8 +267,8 @@ class KernelRidgeClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimat
         Returns
         -------
         probabilities : ndarray of shape (n_samples, n_outputs)
-            Of each class, or of each label. They are not those that `predict_proba` of the
-            same samples returns.
+            Probability of each class, or of each label. `predict_proba` returns other
+            numbers for the same samples.
         """
         with one_thread():
             fit = self._fit(X, y, sample_weight, groups)
@@ -283,7 +287,7 @@ class KernelRidgeClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimat
         Returns
         -------
         logits : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            Of the second of two classes, or of each class or label.
+            Logits of the second of two classes, or of each class or label.
         """
         logits = self._logits(X)
         if self.multilabel_ or len(self.classes_) > 2:
@@ -301,12 +305,12 @@ class KernelRidgeClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimat
         Returns
         -------
         probabilities : ndarray of shape (n_samples, n_outputs)
-            From 0 to 1. Those of classes sum to 1.
+            Probabilities from 0 to 1. Probabilities of classes sum to 1.
         """
         return self._probabilities(self._logits(X))
 
     def predict(self, X: Rows) -> Array:
-        """Predict the class that is most probable, or all labels above 1/2.
+        """Predict the most probable class, or all labels of probabilities above 1/2.
 
         Parameters
         ----------
@@ -329,7 +333,7 @@ class KernelRidgeClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimat
         Returns
         -------
         fit : KernelFit
-            Fitted attributes, and what predicts samples that were left out.
+            Fitted attributes, and the model that predicts samples as if left out.
         """
         data, seen = self._check(X, y, sample_weight, groups)
         samples = _find_distinct(data)
@@ -354,8 +358,10 @@ class KernelRidgeClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimat
         certain_logits = _find_certain(samples, data)
         is_certain = certain_logits != 0
         fitted = seen | model.fitted
-        fitted |= {"classes_": data.classes, "multilabel_": data.is_multilabel}
-        fitted |= {"alpha_": float(model.alpha), "temperature_": 1 / model.slope}
+        fitted["classes_"] = data.classes
+        fitted["multilabel_"] = data.is_multilabel
+        fitted["alpha_"] = float(model.alpha)
+        fitted["temperature_"] = 1 / model.slope
         fitted["dual_coef_"][:, is_certain] = 0
         fitted["intercept_"][is_certain] = certain_logits[is_certain]
         return KernelFit(
@@ -368,13 +374,10 @@ class KernelRidgeClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimat
         )
 
     def _check(self, X, y, sample_weight, groups):
-        """Checked data, and attributes that say which features were seen."""
-        for name, column in [
-            ("y", y),
-            ("sample_weight", sample_weight),
-            ("groups", groups),
-        ]:
-            refuse_unlike_labels(X, column, ("X", name))
+        """Checked data, and attributes with the number and the names of the features."""
+        refuse_unlike_labels(X, y, ("X", "y"))
+        refuse_unlike_labels(X, sample_weight, ("X", "sample_weight"))
+        refuse_unlike_labels(X, groups, ("X", "groups"))
         X = as_numpy(X, "X")
         y = as_numpy(y, "y")
         sample_weight = as_numpy(sample_weight, "sample_weight")
@@ -418,7 +421,7 @@ class KernelRidgeClassifierCV(CallbackSupportMixin, ClassifierMixin, BaseEstimat
         return sums_of_kernels(X, vars(self), self.kernel, out_dtype=X.dtype)
 
     def _probabilities(self, logits):
-        """Probabilities in place of their logits, which nobody needs any more."""
+        """Probabilities of logits, in the same memory."""
         if self.multilabel_:
             return expit(logits, out=logits)
         for rows in slices(len(logits), max(1, _CELLS_PER_BLOCK // logits.shape[1])):
@@ -442,7 +445,7 @@ class CheckedData:
     classes: np.ndarray  # (n_outputs,)
     is_multilabel: bool
     weights: np.ndarray  # (n_samples,)
-    groups: np.ndarray | None  # (n_samples,), what is left out together
+    groups: np.ndarray | None  # (n_samples,), samples of a group are left out together
 
 
 @dataclass(frozen=True)
@@ -476,6 +479,7 @@ class KernelFit:
         return logits.astype(data.X.dtype, copy=False)
 
     def _warn_of_classes_alone(self):
+        """Warn of classes or labels that only one sample or group has."""
         data = self.data
         labels = zip(data.classes.tolist(), self.samples.Y.T > 0, strict=True)
         alone = [
@@ -484,7 +488,7 @@ class KernelFit:
             if len(np.unique(self.samples.groups[positive])) == 1
         ]
         if alone:
-            warn_caller(_of_classes_alone(alone, data.classes, data.Y, data.groups))
+            warn_caller(_warning_of_classes_alone(alone, data))
 
 
 def _indicators(y):
@@ -501,7 +505,9 @@ def _indicators(y):
 def _find_distinct(data):
     """Samples that differ, with weights above 0."""
     if np.count_nonzero(data.weights) < 2:
-        raise ValueError("sample_weight leaves fewer than 2 samples: weigh more above 0.")
+        raise ValueError(
+            "sample_weight leaves fewer than 2 samples. Give more samples weights above 0."
+        )
     samples = distinct_samples(data.X, data.Y, data.weights, data.groups)
     if len(samples.weights) < 2:
         raise ValueError(
@@ -510,20 +516,21 @@ def _find_distinct(data):
         )
     if samples.groups[0] == samples.groups[-1]:
         raise ValueError(
-            "groups has one group only, and without it no sample is left. Pass at least 2."
+            "groups has one group only, and without it no sample is left. Pass at least 2 "
+            "groups."
         )
     return samples
 
 
 def _choose_units(samples):
-    """Units of the features by which samples that share a label are found best."""
+    """Units of the features with which distances find samples that share a label best."""
     affinity = SharedLabelAffinity(binary=True)
     similar = SimilarRows(affinity, samples.Y > 0, np.array([0, 1]))
     return units_of_features(samples.X, np.arange(len(samples.Y)), similar)
 
 
 def _find_certain(samples, data):
-    """Logits of labels that all samples have or none has, and 0 for the others."""
+    """Logits of labels that all samples have or none has, and 0 for other labels."""
     certain_logits = np.zeros(len(data.classes))
     if data.is_multilabel:
         certain_logits += _CERTAIN * (samples.Y == 1).all(axis=0)
@@ -537,10 +544,10 @@ def kind_of_classes(estimator, y):
     Parameters
     ----------
     estimator : estimator
-        Whose name errors tell.
+        The estimator that errors name.
 
     y : object
-        Targets, as a user gives them.
+        Targets, as a user passes them.
 
     Returns
     -------
@@ -555,20 +562,21 @@ def kind_of_classes(estimator, y):
     if y is None:
         name = type(estimator).__name__
         raise ValueError(f"{name} requires y to be passed, but the target y is None.")
-    given, y = y, lists_as_array(y)
+    type_name = type(y).__name__
+    y = lists_as_array(y)
     refuse_missing(y)
     y = targets_as_csr(y) if sp.issparse(y) else np.asarray(y)
     if y.ndim not in (1, 2):
         raise ValueError(
             "y must be one class for each sample, or 0/1 label indicators, got "
-            f"{type(given).__name__} of shape {y.shape}."
+            f"{type_name} of shape {y.shape}."
         )
     if 0 in y.shape:
         raise ValueError(f"y is empty, of shape {y.shape}. Pass a class for each sample.")
     values = y.data if sp.issparse(y) else y
     refuse_tags(values)
     if kinds_of(values) & {bytes, np.bytes_}:
-        raise ValueError("y holds bytes. Pass strings, as np.char.decode(y) makes them.")
+        raise ValueError("y holds bytes. Pass strings: np.char.decode(y).")
     refuse_row(y)
     assert_all_finite(y, input_name="y")
     is_table = y.ndim == 2 and y.shape[1] > 1 and values.dtype.kind in "if"
@@ -579,54 +587,59 @@ def kind_of_classes(estimator, y):
     if kind == "multiclass-multioutput":
         raise ValueError(
             "y must be one class for each sample, or 0/1 label indicators, got several "
-            "columns of classes. Pass one column, or indicators of all classes, as "
-            "OneHotEncoder().fit_transform(y) gives them."
+            "columns of classes. Pass one column, or indicators of all classes: "
+            "OneHotEncoder().fit_transform(y)."
         )
     if kind == "multilabel-indicator":
         refuse_other_numbers(y)
     return kind
 
 
-def _of_classes_alone(alone, classes, Y, groups):
-    """Say which classes or labels nothing is known of without one sample or group."""
-    named = ", ".join(map(repr, alone[:_MOST_NAMED]))
-    named += ", ..." if len(alone) > _MOST_NAMED else ""
-    n_rows = int((Y[:, np.isin(classes, alone)] > 0).sum(axis=0).max())
+def _warning_of_classes_alone(alone, data):
+    """The warning that leave-one-out predictions do not know some classes or labels."""
+    names = ", ".join(map(repr, alone[:_MOST_NAMED]))
+    names += ", ..." if len(alone) > _MOST_NAMED else ""
+    is_alone = np.isin(data.classes, alone)
+    n_rows = int((data.Y[:, is_alone] > 0).sum(axis=0).max())
     cause = "in one sample or group only"
-    if groups is None and n_rows > 1:
+    if data.groups is None and n_rows > 1:
         cause = (
             f"in equal rows of X only, up to {n_rows} of them, which count as one sample "
             "and are left out together"
         )
+    n_classes = len(data.classes)
     return (
-        f"{len(alone)} of {len(classes)} classes or labels of y ({named}) are {cause}, "
-        "whose leave-one-out probabilities know nothing of them. Pass more samples of "
-        "them, which differ in their features, or leave them out."
+        f"{len(alone)} of {n_classes} classes or labels of y ({names}) are {cause}. "
+        "Leave-one-out probabilities of these samples cannot predict them. Pass more "
+        "samples of them, which differ in their features, or leave them out."
     )
 
 
 def _weights_of_classes(class_weight, y):
-    """Weights of samples by their classes; the means over labels, of label indicators.
+    """Weights of samples by their classes, or means of weights over their labels.
 
-    One regression serves all labels, so a sample has one weight. Products over labels, as
-    of `compute_sample_weight`, differ by orders of magnitude between samples.
+    One regression serves all labels, so a sample has one weight. Products over labels,
+    which `compute_sample_weight` returns, differ by orders of magnitude between samples.
     """
     if y.ndim == 1:
         return compute_sample_weight(class_weight, y)
     n_labels = y.shape[1]
-    of_labels = [class_weight] * n_labels if isinstance(class_weight, str) else class_weight
-    if not isinstance(of_labels, list) or len(of_labels) != n_labels:
+    label_weights = class_weight
+    if isinstance(class_weight, str):
+        label_weights = [class_weight] * n_labels
+    if not isinstance(label_weights, list) or len(label_weights) != n_labels:
         raise ValueError(
             f"class_weight must be 'balanced' or a list of {n_labels} dicts, one for each "
             f"label, such as [{{0: 1, 1: 5}}, ...], got {class_weight!r}."
         )
     total = np.zeros(len(y))
-    for of_label, has_label in zip(of_labels, y.T):
-        total += compute_sample_weight(of_label, has_label)
+    for label_weight, has_label in zip(label_weights, y.T):
+        total += compute_sample_weight(label_weight, has_label)
     return total / n_labels
 
 
 def _grid(values, name):
+    """Values to choose from, ascending; None stays None."""
     if values is None:
         return None
     values = np.asarray(values, dtype=np.float64)

@@ -21,15 +21,19 @@ from ._samples import distinct_samples
 
 KERNELS = ("rbf", "cosine", "linear")
 
-_WIDTHS = np.array([1.4, 1.0, 0.7, 0.5, 0.35])  # of the typical distance of two samples
-_N_ALL, _N_MEASURED = 2000, 1000  # samples: so many are all measured, of more a thousand
+# Widths of the Gaussian kernel that are tried, relative to the median distance of samples
+_WIDTHS = np.array([1.4, 1.0, 0.7, 0.5, 0.35])
+# The median is over the distances of all samples, if they are at most _N_ALL, or else of
+# _N_MEASURED samples.
+_N_ALL = 2000
+_N_MEASURED = 1000
 
 
 def center_of(X, kernel):
-    """Mean of samples, from which they are measured; None where this changes the kernel.
+    """Mean of samples, to be subtracted; None if this would change the kernel.
 
-    Far from the origin kernels would lose digits. The mean is rounded to what float32 can
-    hold, so that it is the same for samples of either type.
+    Far from the origin kernels would lose digits. The mean is rounded to float32, so that
+    it is the same for samples of either type.
     """
     if sp.issparse(X) or kernel == "cosine":
         return None
@@ -48,7 +52,7 @@ def measured_from(X, center, units=None):
 def kernel_between(X, components, kernel, gamma):
     """Kernel of all samples and all components, of shape (n_samples, n_components)."""
     if kernel == "rbf" and not (sp.issparse(X) or sp.issparse(components)):
-        # In half the time of scikit-learn, which computes in double precision always.
+        # This takes half the time of scikit-learn, which always uses double precision.
         K = X @ components.T
         K *= 2 * gamma
         K -= (gamma * np.einsum("ij,ij->i", X, X))[:, None]
@@ -60,30 +64,32 @@ def kernel_between(X, components, kernel, gamma):
 
 
 def typical_gammas(X, kernel, rng):
-    """Coefficients in ascending order, such that distances are neither near 0 nor far.
+    """Coefficients for which distances of samples are neither small nor large, ascending.
 
     The Gaussian kernel is exp(-d^2 / (2 w^2)) of the Euclidean distance d. The widths w are
-    the median of distances among all of up to 2 000 samples, or 1 000 of more, times 1.4 to
-    0.35.
+    the median distance, times 0.35 to 1.4. The median is over all of up to 2 000 samples,
+    and over 1 000 of a larger set.
     """
     if kernel != "rbf":
         return np.array([0.0])
     n_samples = X.shape[0]
     n_measured = n_samples if n_samples <= _N_ALL else _N_MEASURED
-    some = X[np.sort(rng.choice(n_samples, n_measured, replace=False))]
-    distances = pairwise_distances(some.astype(np.float64))
+    measured = X[np.sort(rng.choice(n_samples, n_measured, replace=False))]
+    distances = pairwise_distances(measured.astype(np.float64))
     distances = distances[np.triu_indices_from(distances, 1)]
-    distances = distances[distances != 0]  # of copies in other groups
+    # Copies of a sample in other groups have distance 0.
+    distances = distances[distances != 0]
     widths = _WIDTHS * (np.median(distances) if len(distances) else 0)
     if not np.all((widths**2 > 0) & (widths**2 < np.inf)):
         raise ValueError(
             "X has distances between samples that are all 0, or too small or too large for "
-            "numbers. Pass features that differ, and scale them to about 1."
+            "float64. Pass features that differ, and scale them to about 1."
         )
     return 1 / (2 * widths**2)
 
 
-_SLOPES = (1e-2, 1e4)  # above 0, since leaving out turns the ranking of pure noise round
+# Bounds of slopes, above 0, since leaving samples out reverses the ranking of pure noise.
+_SLOPES = (1e-2, 1e4)
 
 
 def temperature_of_classes(scores, Y, weights):
@@ -108,34 +114,48 @@ def temperature_of_classes(scores, Y, weights):
     slope, offset : float
         Logits are slope times scores plus offset, which is 0 here.
     """
-    shares = weights / weights.sum()
-
-    def loss(log_slope):
-        logs = log_softmax(np.exp(log_slope) * scores, axis=1)
-        return -shares @ (Y * logs).sum(axis=1)
-
-    best = minimize_scalar(loss, bounds=np.log(_SLOPES), method="bounded")
+    best = minimize_scalar(
+        _loss_of_temperature,
+        bounds=np.log(_SLOPES),
+        args=(scores, Y, weights / weights.sum()),
+        method="bounded",
+    )
     return float(best.fun), float(np.exp(best.x)), 0.0
 
 
+def _loss_of_temperature(log_slope, scores, Y, shares):
+    """Mean negative log-likelihood of classes, for one slope."""
+    logs = log_softmax(np.exp(log_slope) * scores, axis=1)
+    return -shares @ (Y * logs).sum(axis=1)
+
+
 def line_of_labels(scores, Y, weights):
-    """The same for logits of labels that do not exclude each other, with one offset."""
-    shares = weights[:, None] / weights.sum()
+    """The line of `temperature_of_classes` for labels that do not exclude each other.
 
-    def loss(parameters):
-        slope, offset = parameters
-        logits = slope * scores + offset
-        errors = shares * (expit(logits) - Y)
-        value = (shares * (np.logaddexp(0, logits) - Y * logits)).sum()
-        return value, np.array([(errors * scores).sum(), errors.sum()])
-
-    bounds = (_SLOPES, (None, None))
-    best = minimize(loss, [8.0, -4.0], jac=True, method="L-BFGS-B", bounds=bounds)
+    All labels have one slope and one offset.
+    """
+    best = minimize(
+        _loss_of_line,
+        [8.0, -4.0],
+        args=(scores, Y, weights[:, None] / weights.sum()),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=(_SLOPES, (None, None)),
+    )
     return float(best.fun), *map(float, best.x)
 
 
+def _loss_of_line(line, scores, Y, shares):
+    """Mean negative log-likelihood of labels, and its derivatives by slope and offset."""
+    slope, offset = line
+    logits = slope * scores + offset
+    loss = (shares * (np.logaddexp(0, logits) - Y * logits)).sum()
+    errors = shares * (expit(logits) - Y)
+    return loss, np.array([(errors * scores).sum(), errors.sum()])
+
+
 def squared_error(predictions, Y, weights):
-    """The same for numbers, whose predictions are what they are: their mean error."""
+    """The mean squared error of predictions of numbers, which need no line."""
     errors = np.square(predictions - Y).sum(axis=1)
     return float(weights @ errors / weights.sum()), 1.0, 0.0
 
@@ -146,10 +166,10 @@ def climb(evaluate, start, sizes):
     Parameters
     ----------
     evaluate : callable
-        Of a point, a tuple of int: any object whose attribute ``loss`` is to be small.
+        ``evaluate(point)``, with a tuple of int, returns an object with a `loss`.
 
     start : tuple of int
-        Where to begin.
+        The first point.
 
     sizes : tuple of int
         Number of values of each coordinate.
@@ -157,43 +177,62 @@ def climb(evaluate, start, sizes):
     Returns
     -------
     point : tuple of int
-        Where the walk ended.
+        The last point.
 
     best : object
-        What `evaluate` returned there.
+        Value of `evaluate` at the last point.
     """
-    point, best, seen = start, evaluate(start), {start}
+    point = start
+    best = evaluate(start)
+    seen = {start}
     while True:
         before = point
-        for axis, size in enumerate(sizes):
-            for value in (before[axis] - 1, before[axis] + 1):
-                other = (*before[:axis], value, *before[axis + 1 :])
-                if other in seen or not 0 <= value < size:
-                    continue
-                seen.add(other)
-                found = evaluate(other)
-                if found.loss < best.loss:
-                    point, best = other, found
+        for neighbor in _neighbors_on_grid(before, sizes):
+            if neighbor in seen:
+                continue
+            seen.add(neighbor)
+            value = evaluate(neighbor)
+            if value.loss < best.loss:
+                point = neighbor
+                best = value
         if point == before:
             return point, best
 
 
-_N_EXACT = 5000  # samples up to which all are components
-_N_SEARCHED = 2000  # samples among which coefficients are compared
-_N_JUDGED = 5000  # samples by which penalties are compared where components are fewer
+def _neighbors_on_grid(point, sizes):
+    """Points of a grid that differ from a point by one in one coordinate."""
+    for axis, size in enumerate(sizes):
+        for value in (point[axis] - 1, point[axis] + 1):
+            if 0 <= value < size:
+                yield (*point[:axis], value, *point[axis + 1 :])
+
+
+# All samples are components, if there are at most this many.
+_N_EXACT = 5000
+# Coefficients are compared by at most this many samples.
+_N_SEARCHED = 2000
+# If fewer samples are components, penalties are compared by at most this many samples.
+_N_JUDGED = 5000
 _FEWEST_COMPONENTS = 1000
-_OPERATIONS = 3e11  # n_samples * n_components**2 that take half a minute of one core
-_ALPHAS = 10.0 ** np.arange(-5, 3.5, 0.5)  # times the typical variance of the kernel
-_FIRST_ALPHA = 9
-_SINGLE = 1e-30, 1e30  # coefficients whose kernels single precision can hold
-_ROUNDING = 1e-13  # of a kernel, in relation to its values
-_BLOCK = 2**23  # numbers of a block of a kernel
-_BLOCK_OF_PREDICTIONS = 2**20  # of which float32 stays in a cache, a sixth faster
-_MOST_ERROR = 5e-4  # of an output
+# n_samples * n_components**2 operations that take half a minute of one core
+_OPERATIONS = 3e11
+# Penalties that are tried, times the typical variance of the kernel
+_ALPHAS = 10.0 ** np.arange(-5, 3.5, 0.5)
+_FIRST_ALPHA = 9  # place of the penalty that the search starts from
+# Coefficients between these two have kernels that single precision can hold.
+_SINGLE = 1e-30, 1e30
+# The variance of a kernel below this share of its values is rounding.
+_ROUNDING = 1e-13
+# Numbers of a block of a kernel
+_BLOCK = 2**23
+# A block of this many numbers of float32 stays in a cache, which saves a sixth of the time.
+_BLOCK_OF_PREDICTIONS = 2**20
+# Single precision is used if it changes no output by more than this.
+_MOST_ERROR = 5e-4
 
 
 class Calibration(NamedTuple):
-    """A line from scores to logits, and how likely it makes the targets."""
+    """A line from scores to logits, and the loss of the targets with it."""
 
     loss: float
     slope: float
@@ -202,7 +241,7 @@ class Calibration(NamedTuple):
 
 @dataclass(frozen=True)
 class Candidate:
-    """A coefficient of the kernel with a penalty, judged by samples that were left out."""
+    """A coefficient of the kernel with a penalty, and their loss of samples left out."""
 
     gamma: float
     alpha: float
@@ -216,14 +255,14 @@ class Candidate:
 
 
 class SearchedKernel(NamedTuple):
-    """The kernel of the samples that coefficients are compared by, and its penalties."""
+    """A kernel of the samples that coefficients are compared with, and its penalties."""
 
     K: np.ndarray  # (n_searched, n_searched)
     penalties: np.ndarray  # (n_alphas,), ascending
 
 
 class KernelSearch:
-    """Chooses the coefficient of the kernel and the penalty by samples that are left out.
+    """Chooses the kernel's coefficient and the penalty by the loss of samples left out.
 
     Penalties are in units of the mean of the diagonal of the weighted and centered kernel.
 
@@ -239,7 +278,7 @@ class KernelSearch:
         Draws samples, if there are too many to use all.
 
     progress : Progress
-        Is told of each pair of parameters that is tried.
+        Reports each pair of parameters that is tried.
 
     kernel : str
         Name of the kernel.
@@ -261,7 +300,7 @@ class KernelSearch:
         self._alphas = alphas
         rows = _some_rows(samples.groups, _N_SEARCHED, rng)
         self._searched = samples.take(rows)
-        # The samples that are searched by are not the fit, if there are more.
+        # A search with fewer samples is no fit of all, so single precision is enough.
         self._in_single = len(samples.Y) > _N_SEARCHED
         is_float32 = samples.X.dtype == np.float32
         self._keeps_single = self._in_single and kernel == "rbf" and is_float32
@@ -274,7 +313,7 @@ class KernelSearch:
         return kernel_between(X, components, self._kernel, gamma)
 
     def choose_both(self):
-        """Choose both parameters by some samples.
+        """Choose both parameters with at most 2 000 samples.
 
         Returns
         -------
@@ -305,19 +344,15 @@ class KernelSearch:
         )
         gram = Gram(blocks, samples, self.kernel_with(components, components, gamma))
         judged = samples.take(_some_groups(samples.groups, _N_JUDGED, self._rng))
-        K = self.kernel_with(judged.X, components, gamma)
-
-        def judge(point):
-            fit_ridge = partial(ComponentRidge, gram)
-            return self._judge(
-                fit_ridge,
-                gamma,
-                penalties[point[0]],
-                K=K,
-                judged=judged,
-                n_fitted=n_samples,
-            )
-
+        judge = partial(
+            self._judge_place,
+            partial(ComponentRidge, gram),
+            gamma,
+            penalties,
+            K=self.kernel_with(judged.X, components, gamma),
+            judged=judged,
+            n_fitted=n_samples,
+        )
         _, best = climb(judge, (place,), (len(penalties),))
         return best
 
@@ -336,7 +371,13 @@ class KernelSearch:
             best = self._judge_exact(gamma, penalties[place], K, samples)
         return best
 
+    def _judge_place(self, fit_ridge, gamma, penalties, point, *, K, judged, n_fitted):
+        """Judge the penalty at a place."""
+        alpha = penalties[point[0]]
+        return self._judge(fit_ridge, gamma, alpha, K=K, judged=judged, n_fitted=n_fitted)
+
     def _judge_point(self, point):
+        """Judge the coefficient and the penalty at a point of the grid of both."""
         gamma = self._gammas[point[0]]
         if gamma not in self._kernels:
             self._kernels[gamma] = self._searched_kernel(gamma)
@@ -361,8 +402,8 @@ class KernelSearch:
         if variance <= _ROUNDING * np.mean(weights * diagonal):
             n_features = self._searched.X.shape[1]
             raise ValueError(
-                f"X has {n_features} feature(s), of which kernel={self._kernel!r} makes no "
-                "difference between samples. Take kernel='rbf', or other gammas."
+                f"X has {n_features} feature(s), and kernel={self._kernel!r} is equal for "
+                "all samples. Set kernel='rbf', or pass other gammas."
             )
         return variance
 
@@ -373,7 +414,7 @@ class KernelSearch:
         )
 
     def _judge(self, fit_ridge, gamma, alpha, *, K, judged, n_fitted):
-        """Judge a regression by how likely the targets are that were left out."""
+        """Fit a regression, and find the loss of the samples that are left out of it."""
         self._progress.begin()
         candidate = Candidate(gamma, alpha)
         # A candidate without a solution is never chosen.
@@ -383,7 +424,7 @@ class KernelSearch:
             calibration = self._calibrate(scores, judged.Y, judged.weights)
             candidate = Candidate(gamma, alpha, ridge, Calibration(*calibration))
         parameters = f"gamma = {gamma:.4g}, alpha = {alpha:.4g}"
-        self._progress.told = (
+        self._progress.message = (
             f"{n_fitted} samples, {parameters}, loss = {candidate.loss:.6f}"
         )
         self._progress.end()
@@ -392,7 +433,7 @@ class KernelSearch:
 
 @dataclass(frozen=True)
 class KernelModel:
-    """A fitted regression, which also predicts its own samples as if left out."""
+    """A fitted regression, which also predicts its own samples as if they were left out."""
 
     candidate: Candidate
     samples: object  # DistinctSamples, less their center and in units
@@ -413,12 +454,12 @@ class KernelModel:
 
     @property
     def slope(self):
-        """What scores are multiplied by."""
+        """Slope of the line from scores to logits."""
         return self.candidate.calibration.slope
 
     @property
     def fitted(self):
-        """Attributes by which `sums_of_kernels` predicts."""
+        """Fitted attributes, from which `sums_of_kernels` predicts."""
         ridge = self.candidate.ridge
         _, slope, offset = self.candidate.calibration
         return {
@@ -461,10 +502,10 @@ def fit_model(
 ):
     """Choose the parameters and fit all samples.
 
-    Both parameters are chosen by the likelihood of samples that were left out of a
-    regression on 2 000 of them at most. More samples seldom need a larger penalty, so
-    that one is compared with the next smaller one if all samples are components. With
-    fewer components the penalty is chosen once more among all.
+    Both parameters are chosen by the likelihood of samples that are left out, in
+    regressions on at most 2 000 samples. More samples seldom need a larger penalty. So if
+    all samples are components, the penalty is compared with the next smaller one only. With
+    fewer components the penalty is chosen once more among all penalties.
 
     Parameters
     ----------
@@ -478,7 +519,7 @@ def fit_model(
         Draws samples, if there are too many to use all.
 
     progress : Progress
-        Is told of each pair of parameters that is tried.
+        Reports each pair of parameters that is tried.
 
     kernel : str, default="rbf"
         Name of the kernel.
@@ -495,7 +536,7 @@ def fit_model(
         variance of the kernel.
 
     n_components : int, default=None
-        How many samples are components. None means as many as seconds allow.
+        Number of samples that are components. None means as many as a minute allows.
 
     Returns
     -------
@@ -524,14 +565,13 @@ def fit_model(
         best = search.choose_penalty_of_all(best.gamma, place=place, penalties=penalties)
     if not np.isfinite(best.loss):
         raise ValueError(
-            "The kernel is too singular for all alphas. Pass larger alphas, or leave them "
-            "to alphas=None."
+            "The kernel is too singular for all alphas. Pass larger alphas, or alphas=None."
         )
     return KernelModel(best, samples, components, kernel=kernel, center=center, units=units)
 
 
 def _choose_components(X, kernel, rng, n_components):
-    """Samples that others are compared with; `X` itself if these are all.
+    """Samples that others are compared with; `X` itself if these are all samples.
 
     Kernels that are products of few features need one component for each feature.
     """
@@ -548,7 +588,7 @@ def _choose_components(X, kernel, rng, n_components):
 
 
 def affordable_components(n_samples):
-    """How many samples others are compared with, such that a fit takes about a minute."""
+    """Number of components for which a fit takes about a minute."""
     affordable = int(np.sqrt(_OPERATIONS / n_samples))
     return min(max(affordable, _FEWEST_COMPONENTS), _N_EXACT)
 
@@ -556,21 +596,15 @@ def affordable_components(n_samples):
 def sums_of_kernels(X, fitted, kernel="rbf", out_dtype=np.float64):
     """Outputs of a fitted regression for some samples.
 
-    Single precision serves where it gives three digits after the point. Squared distances
-    are differences of products, so a Gaussian kernel is off by the rounding of the largest
-    product, and a sum of kernels by that times the coefficients. Samples farther from the
-    center than all components have distances as large, and lose no more.
+    Samples in single precision are computed in it if three digits after the point are then
+    right.
     """
-    components, coef = fitted["components_"], fitted["dual_coef_"]
-    dtype, gamma = X.dtype, fitted["gamma_"]
-    if dtype == np.float32 and (kernel != "rbf" or not _SINGLE[0] < gamma < _SINGLE[1]):
-        dtype = np.float64  # features may cancel, or their squares leave single precision
-    elif dtype == np.float32 and not sp.issparse(components):
-        lengths = np.einsum("ij,ij->i", components, components)
-        rounding = np.finfo(dtype).eps * (1 + gamma * lengths.max())
-        if rounding * np.linalg.norm(coef, axis=0).max() > _MOST_ERROR:
-            dtype = np.float64
-    components, coef = components.astype(dtype, copy=False), coef.astype(dtype, copy=False)
+    gamma = fitted["gamma_"]
+    dtype = X.dtype
+    if dtype == np.float32 and not _is_single_enough(fitted, kernel):
+        dtype = np.float64
+    components = fitted["components_"].astype(dtype, copy=False)
+    coef = fitted["dual_coef_"].astype(dtype, copy=False)
     outputs = np.empty((X.shape[0], coef.shape[1]), dtype=out_dtype)
     for rows in slices(X.shape[0], max(1, _BLOCK_OF_PREDICTIONS // len(coef))):
         block = measured_from(X[rows], fitted["mean_"], fitted["units_"])
@@ -580,13 +614,34 @@ def sums_of_kernels(X, fitted, kernel="rbf", out_dtype=np.float64):
     return outputs
 
 
+def _is_single_enough(fitted, kernel):
+    """Whether single precision changes no output by more than _MOST_ERROR.
+
+    Squared distances are differences of products. So a Gaussian kernel is off by the
+    rounding of the largest product, and a sum of kernels is off by this rounding times the
+    coefficients. Samples farther from the center than all components have distances as
+    large, and lose no more digits.
+    """
+    components = fitted["components_"]
+    gamma = fitted["gamma_"]
+    if kernel != "rbf" or not _SINGLE[0] < gamma < _SINGLE[1]:
+        # Features may cancel, or their squares may leave single precision.
+        return False
+    if sp.issparse(components):
+        return True
+    lengths = np.einsum("ij,ij->i", components, components)
+    rounding = np.finfo(np.float32).eps * (1 + gamma * lengths.max())
+    error = rounding * np.linalg.norm(fitted["dual_coef_"], axis=0).max()
+    return not error > _MOST_ERROR
+
+
 def kernel_blocks(n_samples, n_components):
     """Slices of rows whose kernel with all components takes little memory."""
     return slices(n_samples, max(1, _BLOCK // n_components))
 
 
 def _some_rows(groups, n_wanted, rng):
-    """Rows of two groups at least: of whole ones, unless one is as large as all wanted."""
+    """Rows of at least two groups, whole ones unless one has `n_wanted` rows or more."""
     rows = _some_groups(groups, n_wanted, rng)
     is_in_first = groups == groups[rows[0]]
     if not is_in_first[rows].all():
@@ -597,7 +652,7 @@ def _some_rows(groups, n_wanted, rng):
 
 
 def _some_groups(groups, n_wanted, rng):
-    """Rows of whole groups drawn at random, as many as wanted or one group at least."""
+    """Rows of whole groups drawn at random, at most `n_wanted` rows, or of one group."""
     if len(groups) <= n_wanted:
         return np.arange(len(groups))
     numbers, sizes = np.unique(groups, return_counts=True)
@@ -619,8 +674,8 @@ def _whole_groups(groups, n_components):
 class LeftOutRegression(CallbackSupportMixin):
     """Regression of several numbers by the Gaussian kernel.
 
-    Width and penalty are chosen by the squared error of samples left out, as
-    KernelRidgeClassifierCV chooses them by likelihood.
+    Width and penalty are chosen by the squared error of samples left out, in place of the
+    likelihood by which KernelRidgeClassifierCV chooses them.
 
     Attributes
     ----------
@@ -628,7 +683,7 @@ class LeftOutRegression(CallbackSupportMixin):
         Coefficient of the kernel.
 
     mean_ : ndarray of shape (n_features,) or None
-        Mean of the samples, which is subtracted from all; None if they are sparse.
+        Mean of the samples, which is subtracted from all; None if samples are sparse.
 
     units_ : ndarray or None
         Units of the features.
@@ -640,7 +695,7 @@ class LeftOutRegression(CallbackSupportMixin):
         Weight of each component.
 
     intercept_ : ndarray of shape (n_outputs,)
-        Added to the sums.
+        Added to the weighted sums of kernels.
     """
 
     @with_callbacks
@@ -656,7 +711,7 @@ class LeftOutRegression(CallbackSupportMixin):
             Numbers to predict.
 
         rng : RandomState
-            Draws samples, where there are too many to use all.
+            Draws samples, if there are too many to use all.
 
         units : ndarray, default=None
             Units of the features, see `in_units`; None: features are taken as they are.

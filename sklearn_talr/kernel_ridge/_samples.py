@@ -9,11 +9,12 @@ import scipy.sparse as sp
 from sklearn.utils import gen_batches
 
 _ROWS_PER_BLOCK = 1024
-_DIGEST_SIZE = 16  # bytes, with which different rows never agree by chance
+# Bytes of a digest; with this many, different rows never agree by chance.
+_DIGEST_SIZE = 16
 
 
 class DistinctSamples(NamedTuple):
-    """Samples without copies, those of one group beside each other.
+    """Samples without copies, sorted by their groups.
 
     Attributes
     ----------
@@ -27,10 +28,10 @@ class DistinctSamples(NamedTuple):
         Sums of the weights of all copies, above 0.
 
     groups : ndarray of shape (n_distinct,), int
-        Number of the group of each, in ascending order.
+        Number of the group of each distinct sample, in ascending order.
 
     index : ndarray of shape (n_samples,), int
-        Which of them each original sample is; -1 for a sample of weight 0.
+        Place of each original sample among the distinct ones; -1 for one of weight 0.
     """
 
     X: np.ndarray
@@ -41,25 +42,33 @@ class DistinctSamples(NamedTuple):
 
     def take(self, rows):
         """Some of the samples, in ascending order, without their index."""
-        parts = (of_all[rows] for of_all in (self.X, self.Y, self.weights, self.groups))
-        return DistinctSamples(*parts, np.arange(len(rows)))
+        return DistinctSamples(
+            X=self.X[rows],
+            Y=self.Y[rows],
+            weights=self.weights[rows],
+            groups=self.groups[rows],
+            index=np.arange(len(rows)),
+        )
 
 
 def distinct_samples(X, Y, weights, groups):
     """Merge copies of a sample that are in the same group.
 
-    The sum of squared errors of copies is that of one sample with their mean target and
-    the sum of their weights, up to a constant. So the ridge regression stays the same, and
-    to leave the merged sample out is to leave out all its copies. Samples come in an order
-    that follows from their features alone.
+    The sum of squared errors of copies is, up to a constant, the error of one sample with
+    their mean target and the sum of their weights. So the ridge regression stays the same,
+    and leaving out the merged sample leaves out all its copies. The order of the samples
+    follows from their features alone.
     """
     index = np.full(len(weights), -1)
     counted = np.flatnonzero(weights)
-    X, Y, weights = X[counted], Y[counted], weights[counted]
+    X = X[counted]
+    Y = Y[counted]
+    weights = weights[counted]
     keys = _row_keys(X)
     if groups is not None:
+        # Keys ascend by group first, so samples are sorted by their groups.
         numbers = np.unique(groups[counted], return_inverse=True)[1]
-        keys += len(keys) * numbers  # samples of one group beside each other
+        keys += len(keys) * numbers
     _, first, positions = np.unique(keys, return_index=True, return_inverse=True)
     index[counted] = positions
     total = np.bincount(positions, weights)
@@ -70,15 +79,16 @@ def distinct_samples(X, Y, weights, groups):
 
 
 def _row_keys(X):
-    """Numbers of rows, equal where values are, however these are stored."""
+    """Numbers of rows, which are equal if the values are, however these are stored."""
     digests = []
     for rows in gen_batches(X.shape[0], _ROWS_PER_BLOCK):
         part = sp.csr_array(X[rows], copy=True)
         part.sum_duplicates()
         part.eliminate_zeros()
-        places, values = part.indices.astype(np.int64), part.data.astype(np.float64)
+        columns = part.indices.astype(np.int64)
+        values = part.data.astype(np.float64)
         for start, end in pairwise(part.indptr):
-            row = places[start:end].tobytes() + values[start:end].tobytes()
+            row = columns[start:end].tobytes() + values[start:end].tobytes()
             digests.append(blake2b(row, digest_size=_DIGEST_SIZE).digest())
     digests = np.array(digests, dtype=(np.void, _DIGEST_SIZE))
     return np.unique(digests, return_inverse=True)[1]

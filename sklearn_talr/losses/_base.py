@@ -1,6 +1,6 @@
 """What all losses share: the base class, the data they are bound to, and minibatches."""
 
-from functools import cache
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -9,8 +9,10 @@ from sklearn.base import BaseEstimator
 from .._core.types import Any, Array, Callable, Count, Tensor
 from ..affinity._base import check_places, place_blocks
 
-_PAIRS_PER_BLOCK = 2**20  # of one call of an oracle, which may need many bytes a pair
-_LARGEST_GRADE = 1000  # gains 2**grade - 1 are summed in float64
+# One call of an oracle compares at most this many pairs, each of which may need many bytes.
+_PAIRS_PER_BLOCK = 2**20
+# Larger grades have gains 2**grade - 1 that overflow float64 when they are summed.
+_LARGEST_GRADE = 1000
 
 
 class BaseLoss(BaseEstimator):
@@ -24,10 +26,10 @@ class BaseLoss(BaseEstimator):
     Attributes
     ----------
     measure : {"AP", "nDCG"}
-        What a hasher that is trained by the loss is scored by.
+        Measure that scores a hasher which is trained with the loss.
 
     training_defaults : dict
-        What ``"auto"`` stands for in the hasher's `tanh_scale`, `bit_dropout` and
+        Values for ``"auto"`` in the hasher's `tanh_scale`, `bit_dropout` and
         `weight_decay`.
 
     needs_classes : bool
@@ -37,11 +39,12 @@ class BaseLoss(BaseEstimator):
         Whether it counts distances of bits, which tanh has to keep in [-1, 1].
 
     by_order : bool
-        Whether only the order of affinities matters, and which are 0. Then places of
-        affinities among all levels, which are small integers, come in their stead.
+        Whether only the order of affinities matters, and which of them are 0. Then the loss
+        gets the places of affinities among all levels, small integers, instead of the
+        affinities.
 
     takes_levels : bool
-        Whether such places come, and the affinities that have them as ``levels``.
+        Whether the loss gets such places, and the affinities of all levels as ``levels``.
 
     Examples
     --------
@@ -75,7 +78,7 @@ class BaseLoss(BaseEstimator):
         Parameters
         ----------
         bits : Tensor of shape (n, k), float
-            Relaxed bits, or activations where training has no tanh.
+            Relaxed bits, or activations if training has no tanh.
 
         affinity : Tensor of shape (n, n)
             Affinities of all pairs. Similar pairs are those above 0.
@@ -89,7 +92,7 @@ class BaseLoss(BaseEstimator):
         Returns
         -------
         loss : Tensor, scalar
-            What :meth:`between` tells of all pairs of two different samples.
+            The value of :meth:`between` for all pairs of two different samples.
         """
         signed = affinity if affinity.is_floating_point() else affinity.short()
         signed = signed.clone() if signed is affinity else signed
@@ -103,10 +106,11 @@ class BaseLoss(BaseEstimator):
         Parameters
         ----------
         query_bits, item_bits : Tensors of shapes (n, k) and (m, k), float
-            Relaxed bits, or activations where training has no tanh.
+            Relaxed bits, or activations if training has no tanh.
 
         affinity : Tensor of shape (n, m)
-            Relevant pairs are those above 0. Those below 0 are left out, as unknown.
+            Affinities of pairs: above 0 if relevant, below 0 if unknown, which are left
+            out.
 
         n_bits : int, default=None
             Bits of a code, of which k take part. None: all do.
@@ -122,9 +126,9 @@ class BaseLoss(BaseEstimator):
             If the loss knows samples of one kind only.
         """
         raise ValueError(
-            f"loss {self!r} knows samples of one kind only, which rank each other. Take "
-            "another, such as AveragePrecisionLoss, DCMHLoss or ContrastiveLoss, or a "
-            "function loss(query_bits, item_bits, affinity)."
+            f"loss {self!r} knows samples of one kind only, which rank each other. Set "
+            "another loss, such as AveragePrecisionLoss() or ContrastiveLoss(), "
+            "or a function loss(query_bits, item_bits, affinity)."
         )
 
     def check_context(self, context: "LossContext") -> None:
@@ -159,28 +163,30 @@ class BaseLoss(BaseEstimator):
         Raises
         ------
         ValueError
-            If a parameter is out of range, or bits are not relaxed by tanh, which are
-            counted.
+            If a parameter is out of range, or the loss counts bits that tanh does not
+            relax.
         """
         self.check_context(context)
         options = {"n_bits": context.n_bits}
         if self.takes_levels:
             grades = np.asarray(context.gain_levels)
             options["levels"] = to_device(grades, context.device)
-        # In the last place, -1, is the affinity of pairs of which nothing is known.
+        # The affinity of unknown pairs is in the last place, -1.
         values = to_device(np.append(context.levels, -1), context.device)
+        return partial(self._loss_of_batch, values, options), {}
 
-        def step(batch):
-            affinity, bits = batch.level_index(), batch.bits
-            one_view = not isinstance(bits, tuple)
-            if not (self.by_order or self.takes_levels):
-                dtype = (bits if one_view else bits[0]).dtype
-                affinity = values[affinity.long()].to(dtype)
-            if one_view:
-                return self(bits, affinity, **options)
-            return self.between(*bits, affinity, **options)
-
-        return step, {}
+    def _loss_of_batch(self, values, options, batch):
+        """The loss of a minibatch; `values` has the affinity of each level."""
+        affinity = batch.level_index()
+        bits = batch.bits
+        has_two_views = isinstance(bits, tuple)
+        if not (self.by_order or self.takes_levels):
+            dtype = bits[0].dtype if has_two_views else bits.dtype
+            affinity = values[affinity.long()].to(dtype)
+        if has_two_views:
+            query_bits, item_bits = bits
+            return self.between(query_bits, item_bits, affinity, **options)
+        return self(bits, affinity, **options)
 
 
 class _FunctionLoss(BaseLoss):
@@ -212,10 +218,10 @@ class LossContext(NamedTuple):
     Parameters
     ----------
     affinity : BaseAffinity
-        Who is similar to whom, fitted.
+        The fitted affinity between samples.
 
     targets : sequence of length n_samples, or None
-        Checked targets of the affinity; None where queries and items are of two kinds.
+        Checked targets of the affinity; None if queries and items are of two kinds.
 
     levels : ndarray of shape (n_levels,)
         Values that the affinity takes, in ascending order, first 0.
@@ -230,13 +236,13 @@ class LossContext(NamedTuple):
         Whether bits are relaxed by tanh.
 
     device : torch.device
-        Where minibatches are.
+        Device of the minibatches.
 
     rng : RandomState
         Generator of the fit, from which a loss may draw.
 
     fitted_before : dict
-        Fitted attributes that a warm start goes on from; empty without.
+        Fitted attributes that a warm start goes on from; empty without a warm start.
     """
 
     affinity: object
@@ -266,8 +272,8 @@ class Batch(NamedTuple):
         queries and of items.
 
     level_index : callable
-        ``level_index()``: places of the affinities of all pairs among the levels, an
-        integer tensor; -1 where nothing is known. Found when asked for.
+        ``level_index()`` computes the places of the affinities of all pairs among the
+        levels, an integer tensor; -1 for unknown affinities.
 
     rows : ndarray of int, or tuple of two
         Rows of the training data.
@@ -276,7 +282,7 @@ class Batch(NamedTuple):
         Which bits are kept; None means all.
 
     scale : float or None
-        Scale of tanh at this stage of training; None where there is no tanh.
+        Scale of tanh at this stage of training; None if there is no tanh.
     """
 
     activations: object
@@ -292,7 +298,7 @@ class Batch(NamedTuple):
 
     @property
     def bits(self) -> Any:
-        """Relaxed bits, or activations where there is no tanh."""
+        """Relaxed bits, or activations if there is no tanh."""
         return self._each(lambda activations: (self.scale * activations).tanh())
 
     def _each(self, relax):
@@ -318,30 +324,45 @@ def to_device(array, device):
 
 
 def levels_of_pairs(affinity, levels, targets, take):
-    """Make a function of rows of targets that gives the places of all pairs in `levels`.
+    """Make a function of rows of targets that returns the places of all pairs in `levels`.
 
-    Labels and dense label indicators are checked once, if a loss asks, and brought by
-    `take` to where minibatches are. Any other oracle is asked on the host, for each batch,
-    some rows at a time.
+    Labels and dense label indicators are checked once, if a loss needs them, and brought by
+    `take` to the device of minibatches. Any other oracle compares pairs on the host, for
+    each batch, some rows at a time.
     """
+    return _LevelsOfPairs(affinity, levels, targets, take).level_index
 
-    @cache
-    def table():
-        found = affinity.batch_table(targets)
-        return None if found is None else take(found)
 
-    def level_index(rows):
-        if table() is not None:
-            index = affinity.compare_batch(table()[take(rows)])
-            return check_places(index, affinity, levels, (len(rows), len(rows)))
-        of_rows, n_rows = targets[rows], max(1, _PAIRS_PER_BLOCK // len(rows))
-        dtype = np.int16 if len(levels) < 2**15 else np.int32
+class _LevelsOfPairs:
+    """Targets of a fit, for the places of affinities of pairs, see `levels_of_pairs`."""
+
+    def __init__(self, affinity, levels, targets, take):
+        self._affinity = affinity
+        self._levels = levels
+        self._targets = targets
+        self._take = take
+
+    @cached_property
+    def _table(self):
+        """Targets on the device of minibatches, or None for an oracle of the host."""
+        table = self._affinity.batch_table(self._targets)
+        return None if table is None else self._take(table)
+
+    def level_index(self, rows):
+        """Places of the affinities of all pairs of some rows, (n_rows, n_rows)."""
+        if self._table is not None:
+            index = self._affinity.compare_batch(self._table[self._take(rows)])
+            shape = (len(rows), len(rows))
+            return check_places(index, self._affinity, self._levels, shape)
+        n_rows_per_block = max(1, _PAIRS_PER_BLOCK // len(rows))
+        dtype = np.int16 if len(self._levels) < 2**15 else np.int32
         index = np.empty((len(rows), len(rows)), dtype)
-        for part, block in place_blocks(affinity, of_rows, levels, n_rows):
+        targets = self._targets[rows]
+        for part, block in place_blocks(
+            self._affinity, targets, self._levels, n_rows_per_block
+        ):
             index[part] = block
-        return take(index)
-
-    return level_index
+        return self._take(index)
 
 
 def summable_grades(grades):

@@ -151,13 +151,13 @@ class OrthoHashLoss(_ClassLoss):
         -\ln \frac{e^{s (\cos(u, c_y) - m)}}
         {e^{s (\cos(u, c_y) - m)} + \sum_{k \ne y} e^{s \cos(u, c_k)}}.
 
-    A sample of several classes has its probability shared among them equally, and each of
-    them has the margin. Samples of no class have no say.
+    A sample of several classes has equal probabilities of them, and each of them has the
+    margin. Samples of no class are ignored.
 
-    The loss is at least 0. What differs from the original: no batch normalization of the
-    activations; codes are rows of a Hadamard matrix where they can be, or balanced and
-    random ones. Samples of classes that were not trained on have no code of their own.
-    Trained without tanh, with a `weight_decay` of 2.
+    The loss is at least 0. Differences from the original: activations are not batch
+    normalized; codes are rows of a Hadamard matrix if possible, and else balanced random
+    codes. Classes that were not trained on have no code of their own. The defaults train
+    without tanh, with a `weight_decay` of 2.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ class OrthoHashLoss(_ClassLoss):
 
     See Also
     --------
-    CSQLoss : Aims each bit at that of the class by itself.
+    CSQLoss : Trains each bit by itself, toward the bit of the class.
 
     Examples
     --------
@@ -206,7 +206,7 @@ class OrthoHashLoss(_ClassLoss):
             Codes of -1 and +1.
 
         memberships : Tensor of shape (n, n_classes), float
-            1 where a sample belongs to a class, 0 elsewhere.
+            1 if a sample belongs to a class, and else 0.
 
         Returns
         -------
@@ -234,22 +234,27 @@ class OrthoHashLoss(_ClassLoss):
 def draw_class_codes(n_classes, n_bits, rng):
     """Draw a code for each class, of -1 and +1, shape (n_classes, n_bits).
 
-    Rows of a Hadamard matrix and their negatives, which differ in half of the bits or in
-    all, if `n_bits` is a power of two and there are enough rows. Otherwise random codes of
-    as many -1 as +1: the set, of some, whose nearest two codes are farthest apart.
+    If `n_bits` is a power of two and there are enough rows, codes are rows of a Hadamard
+    matrix and their negatives, which differ in half of the bits or in all. Otherwise they
+    are random codes of as many -1 as +1. Several sets of these are drawn, and the one whose
+    nearest two codes are farthest apart is kept.
     """
     if n_bits & (n_bits - 1) == 0 and n_classes <= 2 * n_bits:
         rows = hadamard(n_bits)[rng.permutation(n_bits)]
         return np.vstack([rows, -rows])[:n_classes].astype(np.float64)
     half = np.resize([1.0, -1.0], n_bits)
     n_draws = max(1, min(_N_DRAWS, _N_DRAWS * _MOST_COMPARED // n_classes))
-    draws = (
-        np.array([rng.permutation(half) for _ in range(n_classes)]) for _ in range(n_draws)
-    )
+    draws = (_draw_permutations(half, n_classes, rng) for _ in range(n_draws))
     return min(draws, key=_largest_inner_product)
 
 
+def _draw_permutations(values, n, rng):
+    """Permutations of some values, (n, n_values)."""
+    return np.array([rng.permutation(values) for _ in range(n)])
+
+
 def _largest_inner_product(codes):
+    """The largest inner product of two codes, which are the nearest ones."""
     codes = codes[:_MOST_COMPARED]
     products = codes @ codes.T
     np.fill_diagonal(products, -np.inf)
@@ -265,24 +270,24 @@ def class_memberships(affinity, targets):
         Labels of the classes, or the columns of label indicators.
 
     memberships : CSR of shape (n_samples, n_classes), dtype float32
-        Ones. A dense array would be quadratic where classes grow with the samples.
+        Ones. A dense array would be of quadratic size if each sample had its own class.
     """
-    found = affinity.memberships(targets)
-    if found is None:
+    classes_and_memberships = affinity.memberships(targets)
+    if classes_and_memberships is None:
         raise ValueError(
             f"The loss needs classes, which affinity={affinity!r} does not name. "
-            "Pass class labels or label indicators as y, and leave affinity='auto'."
+            "Pass class labels or label indicators as y, and set affinity='auto'."
         )
-    classes, memberships = found
+    classes, memberships = classes_and_memberships
     if classes is None:
         classes = np.arange(memberships.shape[1])
     return classes, memberships.astype(np.float32)
 
 
 def majority_codes(memberships, class_codes, rng):
-    """Return a center for each sample: each bit is that of most of its classes.
+    """Return a center for each sample: each bit is the bit of most of its classes.
 
-    Ties are drawn. The center of a sample of no class is 0 everywhere.
+    Ties are broken at random. The center of a sample of no class is 0 everywhere.
     """
     votes = memberships @ class_codes
     drawn = rng.choice([-1.0, 1.0], size=votes.shape)

@@ -16,42 +16,42 @@ from ._soft_measures import ranking_loss
 class TieAwareLoss(torch.nn.Module):
     r"""One minus the mean tie-aware AP or NDCG of a batch whose items rank each other.
 
-    For networks trained end to end: the last layer gives one activation per bit, and its
-    signs are the code. All work stays on the device of the activations. Let the last layer
-    be ``BatchNorm1d(n_bits, affine=False)`` and, where there are classes, train by cross
-    entropy first: from random weights all relaxed distances nearly tie, and training is
-    slow and unstable.
+    For networks trained end to end: the last layer returns one activation per bit, and the
+    signs of the activations are the code. All work stays on the device of the activations.
+    The last layer should be ``BatchNorm1d(n_bits, affine=False)``. If there are classes,
+    train with cross entropy first: from random weights all relaxed distances nearly tie,
+    and training is slow and unstable.
 
     Parameters
     ----------
     measure : {"AP", "nDCG"}, default="AP"
-        Measure to maximize, by its name or as a value, see :func:`soft_average_precision`
-        and :func:`soft_ndcg`.
+        Measure to maximize, by any of its names or as a value, see
+        :func:`soft_average_precision` and :func:`soft_ndcg`.
 
     simplified : bool, default=False
         Whether ties are taken at their middle rank, see
         :func:`simplified_average_precision` and :func:`simplified_ndcg`.
 
     levels : array-like of shape (n_levels,), default=None
-        Affinity values in ascending order, first 0. Given, targets are indices into
-        them, one for each pair. None: targets are labels or label indicators.
+        Affinity values in ascending order, first 0. Targets are then indices of levels, one
+        for each pair. None: targets are labels or label indicators.
 
     tanh_scale : float, default=1.0
         Relaxed bits are :math:`\tanh(\alpha f)` of activations f, with this :math:`\alpha`.
-        An attribute: raising it during training, say from 1 to 8, makes codes almost
-        binary.
+        It is an attribute: raise it during training, for example from 1 to 8, to make codes
+        almost binary.
 
     bit_dropout : float, default=0.0
-        In training mode each call leaves out this fraction of the bits, drawn at random
-        from torch's generator, in [0, 1). It regularizes: every part of a code must rank
-        well by itself.
+        Fraction of the bits, in [0, 1), that each call in training mode leaves out. Torch's
+        generator draws them. This regularizes: every part of a code must rank well by
+        itself.
 
     n_bins : int, default=None
         Bins of the soft counts; None: one per distance. See :func:`soft_counts`.
 
     gather : bool, default=False
         Whether the items of all ranks of a torch.distributed process group are ranked, see
-        the notes. Without a group, and in a group of one, it changes nothing.
+        Notes. Without a group, and in a group of one, it has no effect.
 
     See Also
     --------
@@ -62,20 +62,20 @@ class TieAwareLoss(torch.nn.Module):
     With `gather` the batches of all ranks are one joint batch: the items of a rank are the
     queries there, and every query ranks the items of all ranks but itself. Ranks may have
     different numbers of items, or none. With declared `levels` the columns of the targets
-    are the items of rank 0, of rank 1, and so on. A database that is given is gathered,
-    too. All ranks leave out the same bits, those that rank 0 draws.
+    are the items of rank 0, of rank 1, and so on. A database that is passed is gathered,
+    too. All ranks leave out the same bits, which rank 0 draws.
 
     Every rank returns the loss of the joint batch. The gradient reaches the items of all
-    ranks, and is scaled so that its mean over the ranks is that of the joint batch:
-    DistributedDataParallel takes that mean. Whoever adds gradients up divides by the number
-    of ranks. All ranks must call the loss, and its backward, equally often.
+    ranks. It is scaled so that its mean over the ranks is the gradient of the joint batch,
+    since DistributedDataParallel takes the mean. If you add gradients up instead, divide by
+    the number of ranks. All ranks must call the loss, and its backward, equally often.
 
-    A rank takes memory for its queries times the items of all ranks.
+    A rank needs memory for its queries times the items of all ranks.
 
     Examples
     --------
-    Two classes of two items. Item 0 is as far from its partner as from both others, so
-    that its AP is the mean of 1, 1/2 and 1/3; the mean AP of the four is .4653.
+    Two classes of two items. Item 0 is as far from its partner as from both other items, so
+    its AP is the mean of 1, 1/2 and 1/3. The mean AP of the four items is 0.4653.
 
     >>> import torch
     >>> from sklearn_talr.losses import TieAwareLoss
@@ -151,8 +151,8 @@ class TieAwareLoss(torch.nn.Module):
         Returns
         -------
         loss : Tensor, scalar
-            In [0, 1]: 1 minus the mean over the queries that have something similar. 1
-            without gradient if none has.
+            1 minus the mean measure of the queries that have something similar, in [0, 1];
+            1 without gradient if none has.
 
         Raises
         ------
@@ -169,7 +169,8 @@ class TieAwareLoss(torch.nn.Module):
             database_targets = targets
         is_joined = self.gather and dist.is_available() and dist.is_initialized()
         n_ranks = dist.get_world_size() if is_joined else 1
-        first = 0  # row of this rank's first item among the items of all ranks
+        # Row of this rank's first item among the items of all ranks
+        first = 0
         with torch.autocast(device.type, enabled=False):
             bits = self._draw_bits(activations, n_ranks)
             # One tensor stays one tensor.
@@ -187,7 +188,7 @@ class TieAwareLoss(torch.nn.Module):
             index, levels = self._level_index(targets, database_targets)
             check_shapes(query, database, index)
             if ranks_itself:
-                # No item ranks itself. Indices may be unsigned, and those of the user.
+                # No item ranks itself. Indices may be unsigned, and the user's own tensor.
                 index = index.to(torch.promote_types(index.dtype, torch.int16), copy=True)
                 index.diagonal(first).fill_(-1)
             return ranking_loss(
@@ -227,13 +228,14 @@ class TieAwareLoss(torch.nn.Module):
         """Index of each pair's level, and the levels."""
         if self.levels is not None:
             return targets, self.levels
-        both = targets, database_targets
-        shapes = [None if side is None else tuple(side.shape) for side in both]
-        if None in shapes or targets.ndim not in (1, 2) or shapes[0][1:] != shapes[1][1:]:
+        shape = None if targets is None else tuple(targets.shape)
+        database_shape = None if database_targets is None else tuple(database_targets.shape)
+        are_both = shape is not None and database_shape is not None
+        if not are_both or len(shape) not in (1, 2) or shape[1:] != database_shape[1:]:
             raise ValueError(
                 "targets and database_targets must both be labels of shape (n,) or both "
-                f"indicators of shape (n, n_labels), got {shapes[0]} and {shapes[1]}. For "
-                "ready affinities of pairs declare levels."
+                f"indicators of shape (n, n_labels), got {shape} and {database_shape}. For "
+                "affinities of pairs declare levels."
             )
         if targets.ndim == 1:
             index = targets[:, None] == database_targets

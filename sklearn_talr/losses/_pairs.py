@@ -22,7 +22,8 @@ from .._core.types import Count, Tensor
 from ._base import BaseLoss
 
 _MOST_TRIPLETS = 2**18
-_LEAST_COUNT = 1e-6  # of pairs: the logarithm of less is cut off
+# Smaller counts of pairs have the logarithm of this one.
+_LEAST_COUNT = 1e-6
 _AT_LEAST_0 = [Interval(Real, 0, None, closed="left")]
 
 

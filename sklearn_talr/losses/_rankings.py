@@ -17,7 +17,7 @@ _BYTES_KEPT_WHEN_FREED = 1 << 24
 
 @dataclass(frozen=True)
 class MeasureTables:
-    """A measure of tables of counts; what depends on levels and ranks is looked up."""
+    """A measure of tables of counts, with its tables by level and by rank."""
 
     measure: str  # "AP" or "nDCG"
     gains: np.ndarray  # (n_levels,), float64, ascending; AP needs their number alone
@@ -27,7 +27,7 @@ class MeasureTables:
 
     @classmethod
     def from_levels(cls, levels, *, measure, is_simplified, n_items):
-        """Look up what a measure needs.
+        """Make the tables of a measure.
 
         Parameters
         ----------
@@ -41,7 +41,7 @@ class MeasureTables:
             Whether each tie counts by its middle rank.
 
         n_items : int
-            Most items that a query ranks.
+            The largest number of items that a query ranks.
         """
         if measure == "AP":
             return cls(measure, levels, is_simplified, discounts=None, discount_sums=None)
@@ -58,7 +58,7 @@ class MeasuredRankings(NamedTuple):
     total: float  # sum of the measure over the queries that have something relevant
     n_queries: int  # number of these queries
     grad_query: np.ndarray  # (n_query, n_bits), gradient of the sum by the queries
-    grad_items: np.ndarray  # (n_items, n_bits), and by the items
+    grad_items: np.ndarray  # (n_items, n_bits), gradient of the sum by the items
 
 
 def measure_rankings(query, items, level_index, *, tables, n_bins):
@@ -89,7 +89,7 @@ def measure_rankings(query, items, level_index, *, tables, n_bins):
     total = 0.0
     n_queries = 0
     grad_query = np.empty_like(query)
-    # A column an item: products of blocks are added to it in place.
+    # There is a column for each item, so that products of blocks are added in place.
     grad_items = np.zeros_like(items.T, order="F")
     gemm = get_blas_funcs("gemm", (query,))
     for rows in blocks_of_queries(level_index.shape):
@@ -144,14 +144,14 @@ def _count_block(products, level_index, *, n_levels, n_bins, scale):
 
 
 def _have_relevant(counts, n_bins):
-    # Every pair has mass 1: a query with less than a half has nothing relevant.
+    """Which queries have a relevant item; each pair counts 1, but for rounding."""
     return ~(counts[:, n_bins + 1 :].sum(axis=1) <= 0.5)
 
 
 def score_codes(codes, level_index, tables):
     """Mean measure of codes that rank each other by Hamming distance.
 
-    At bits of -1 and 1 soft counts are counts, so that the measure is exact.
+    Soft counts of bits -1 and 1 are counts, so the measure is exact.
 
     Parameters
     ----------
@@ -204,10 +204,10 @@ def measure_counts(counts, tables):
     Returns
     -------
     values : ndarray of shape (n_queries,)
-        0 where nothing is relevant.
+        Values; 0 if nothing is relevant.
 
     gradients : ndarray of the shape of `counts`
-        By the counts.
+        Gradients by the counts.
     """
     if tables.measure == "AP":
         return _average_precision(counts, tables)
@@ -221,6 +221,7 @@ def measure_counts(counts, tables):
 
 
 def _average_precision(counts, tables):
+    """Average precision of tables of counts, and its gradients."""
     from .._loops import _soft
 
     values = np.empty(len(counts))
@@ -239,7 +240,7 @@ def _average_precision(counts, tables):
 
 
 def blocks_of_queries(shape, n_pairs=_PAIRS_PER_BLOCK):
-    """Slices of queries whose pairs, of this shape, stay in the cache."""
+    """Slices of queries whose pairs stay in the cache; `shape` is that of all pairs."""
     n_query, n_database = shape
     size = max(_MIN_ROWS_PER_BLOCK, n_pairs // max(1, n_database))
     return [slice(start, min(start + size, n_query)) for start in range(0, n_query, size)]
@@ -247,7 +248,7 @@ def blocks_of_queries(shape, n_pairs=_PAIRS_PER_BLOCK):
 
 @lru_cache(maxsize=4)
 def _discounts(n_ranks):
-    """Tables by rank, one to spare: D(1), D(2), ... and S(0), S(1), ..."""
+    """Tables by rank, with a spare entry: D(1), D(2), ... and S(0), S(1), ..."""
     discounts = 1 / np.log2(np.arange(n_ranks + 2) + 2)
     return discounts, np.concatenate(([0], np.cumsum(discounts)))
 

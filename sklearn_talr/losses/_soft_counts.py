@@ -73,7 +73,7 @@ def soft_counts(
     Returns
     -------
     counts : Tensor of shape (n_query, n_levels, n_bins + 1), float
-        Soft counts; each query's sum to the number of its pairs.
+        Soft counts. The counts of a query sum to the number of its pairs.
 
     Raises
     ------
@@ -104,9 +104,11 @@ def soft_counts(
             )
         level_index = level_index.to(torch.int32, copy=True).fill_diagonal_(-1)
     keep_freed_memory()
-    dtype = torch.promote_types(relaxed_query.dtype, torch.float32)  # half cannot count
-    sides = relaxed_query.to(dtype), relaxed_database.to(dtype)
-    counts = SoftCounts.apply(*sides, level_index, n_levels, n_bins)
+    # Half precision cannot count.
+    dtype = torch.promote_types(relaxed_query.dtype, torch.float32)
+    counts = SoftCounts.apply(
+        relaxed_query.to(dtype), relaxed_database.to(dtype), level_index, n_levels, n_bins
+    )
     return counts.to(relaxed_query.dtype)
 
 
@@ -151,12 +153,13 @@ class SoftCounts(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad_counts):
         query, database, cells = ctx.saved_tensors
-        # Gradient of moving a pair of each cell up by one bin: a count goes from a bin to
-        # the next. The last bin has no next, and no pair has its cell, nor that to spare.
+        # Gradient of moving a pair of each cell up by one bin, which moves a count from a
+        # bin to the next. The last bin has no next one, and no pair has its cell or the
+        # spare cell after it.
         steps = grad_counts.diff(dim=2, append=grad_counts[:, :, -1:])
         steps = torch.nn.functional.pad(steps.flatten(1), (0, 1))
         grad_query = torch.empty_like(query)
-        # Transposed: a product that adds to its rows is faster than one to its columns.
+        # It is transposed, since a product that adds to rows is faster than one to columns.
         grad_database = database.new_zeros(database.shape[::-1])
         for rows in _blocks(cells):
             grad_products = torch.gather(steps[rows], 1, cells[rows].long())
@@ -166,14 +169,15 @@ class SoftCounts(torch.autograd.Function):
 
 
 def is_on_host(tensor):
-    """Whether compiled loops reach the numbers of a tensor."""
+    """Whether the numbers of a tensor are in memory that compiled loops can read."""
     return tensor.device.type == "cpu"
 
 
 def _count_on_device(products, levels, *, scale, n_bins, counts, cells):
-    """What `count_softly` does, by torch, and equal in every run.
+    """Count as `count_softly` does, with torch, and equally in every run.
 
-    Shares of pairs are summed as whole numbers of 2**-32, since a device adds in any order.
+    Shares of pairs are summed as integer multiples of 2**-32, since a device adds numbers
+    in any order.
     """
     position = (0.5 * n_bins - scale * products).clamp_(0, n_bins)
     lo = position.int().clamp_(max=n_bins - 1)
@@ -199,6 +203,7 @@ def _blocks(pairs):
 
 
 def check_shapes(query, database, level_index):
+    """Raise ValueError unless there is a level for each pair of rows of equal length."""
     if query.ndim != 2 or database.ndim != 2 or query.shape[1] != database.shape[1]:
         raise ValueError(
             "relaxed_query and relaxed_database must be 2-D with equally many bits, got "
@@ -213,7 +218,7 @@ def check_shapes(query, database, level_index):
 
 
 def check_levels(level_index, n_levels):
-    """Refuse places of levels that a table lacks: loops would write beside it."""
+    """Raise ValueError at places of levels beyond a table, where loops would write."""
     if level_index.numel():
         lowest, highest = map(int, level_index.aminmax())
         if lowest < -1 or highest >= n_levels:

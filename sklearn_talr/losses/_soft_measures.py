@@ -14,8 +14,9 @@ from ._rankings import (
 from ._soft_counts import SoftCounts, check_levels, check_shapes, is_on_host
 
 _CONSTRAINTS = {"counts": [torch.Tensor], "levels": [torch.Tensor, "array-like"]}
-_LEAST_COUNT = -1e-3  # what rounding makes of 0 is less
-# Up to so many pairs are moved from a device, which starts many small steps slowly.
+# Rounding makes no count of 0 smaller than this.
+_LEAST_COUNT = -1e-3
+# Up to this many pairs are moved from a device, which starts many small steps slowly.
 _MAX_PAIRS_MOVED = 1 << 18
 
 

@@ -31,28 +31,29 @@ class AveragePrecisionLoss(BaseLoss):
     He et al., "Hashing as Tie-Aware Learning to Rank", CVPR 2018. Each sample ranks the
     others by the Hamming distance of their relaxed bits. The AP of that ranking, averaged
     over all orders of tied items, is a smooth function of soft counts of items per
-    distance: eq. 6 there, continued to real counts, see
-    :func:`~sklearn_talr.losses.soft_average_precision`. Affinities above 0 are relevant.
+    distance: eq. 6 of the paper, continued to real counts, see
+    :func:`~sklearn_talr.losses.soft_average_precision`. Items of affinities above 0 are
+    relevant.
 
-    The loss is in [0, 1]: 1 minus the mean over the samples that have something similar,
-    and 1 if none has.
+    The loss is 1 minus the mean AP of the samples that have a similar sample, and 1 if none
+    has. It is in [0, 1].
 
     Parameters
     ----------
     simplified : bool, default=False
-        Whether each tie counts by its middle rank: eq. 62 of the paper,
+        Whether all items of a tie have its middle rank: eq. 62 of the paper,
         :func:`~sklearn_talr.losses.simplified_average_precision`.
 
     See Also
     --------
-    sklearn_talr.hashing.TALRHasher : Trains by this loss.
+    sklearn_talr.hashing.TALRHasher : Hasher with this loss by default.
     TieAwareLoss : The same loss as a module, for networks trained end to end.
-    NDCGLoss : For graded affinities.
+    NDCGLoss : Loss for graded affinities.
 
     Examples
     --------
-    Two classes of two items. Item 0 is as far from its partner as from both others, so
-    that its AP is the mean of 1, 1/2 and 1/3; the mean AP of the four is .4653.
+    Two classes of two items. Item 0 is as far from its partner as from both other items, so
+    its AP is the mean of 1, 1/2 and 1/3. The mean AP of the four items is 0.4653.
 
     >>> import torch
     >>> from sklearn_talr.losses import AveragePrecisionLoss
@@ -79,15 +80,16 @@ class AveragePrecisionLoss(BaseLoss):
             Relaxed bits in [-1, 1].
 
         affinity : Tensor of shape (n, m)
-            Relevant pairs are those above 0. Those below 0 are left out, as unknown.
+            Affinities of pairs: above 0 if relevant, below 0 if unknown, which are left
+            out.
 
         n_bits : int, default=None
-            Ignored, since items are counted by the bits that take part.
+            Ignored, since distances are those of the bits that take part.
 
         Returns
         -------
         loss : Tensor, scalar
-            In [0, 1].
+            The loss, in [0, 1].
         """
         import torch
 
@@ -108,35 +110,35 @@ class AveragePrecisionLoss(BaseLoss):
 class NDCGLoss(BaseLoss):
     """One minus tie-aware NDCG, of a minibatch whose samples rank each other.
 
-    He et al., "Hashing as Tie-Aware Learning to Rank", CVPR 2018. As
-    :class:`AveragePrecisionLoss`, with the NDCG of the ranking, averaged over all orders
-    of tied items: eq. 7 there, continued to real counts, see
-    :func:`~sklearn_talr.losses.soft_ndcg`. The gain of an affinity a is 2**a - 1, and a at
-    most 1 000.
+    He et al., "Hashing as Tie-Aware Learning to Rank", CVPR 2018. The loss is that of
+    :class:`AveragePrecisionLoss`, with NDCG in place of AP. The NDCG of a ranking, averaged
+    over all orders of tied items, is eq. 7 of the paper, continued to real counts, see
+    :func:`~sklearn_talr.losses.soft_ndcg`. The gain of an affinity a, which is at most
+    1 000, is 2**a - 1.
 
-    In a hasher that is trained on numbers of shared labels, these numbers are the gains.
-    With gains that grow exponentially the few pairs of a minibatch that share the most
-    labels outweigh all others; held-out NDCG with exponential gains was no higher for
-    them, and average precision lower.
+    If a hasher is trained on numbers of shared labels, these numbers are the gains. With
+    gains that grow exponentially, the few pairs of a minibatch that share the most labels
+    outweigh all others. Such training did not raise held-out NDCG with exponential gains,
+    and it lowered average precision.
 
-    The loss is in [0, 1]: 1 minus the mean over the samples that have something similar,
-    and 1 if none has.
+    The loss is 1 minus the mean NDCG of the samples that have a similar sample, and 1 if
+    none has. It is in [0, 1].
 
     Parameters
     ----------
     simplified : bool, default=False
-        Whether each tie has the discount of its middle rank: eq. 66 of the paper,
-        :func:`~sklearn_talr.losses.simplified_ndcg`.
+        Whether all items of a tie have the discount of its middle rank: eq. 66 of the
+        paper, :func:`~sklearn_talr.losses.simplified_ndcg`.
 
     See Also
     --------
-    sklearn_talr.hashing.TALRHasher : Trains by this loss.
-    AveragePrecisionLoss : For affinities that are not graded.
+    sklearn_talr.hashing.TALRHasher : Hasher with this loss if ``loss="nDCG"``.
+    AveragePrecisionLoss : Loss for affinities that are not graded.
 
     Examples
     --------
-    One relevant item tied with another item: its discount is 1 or 0.63. The other two
-    samples have nothing relevant, and no say.
+    One relevant item is tied with another item, so its discount is 1 or 0.63. The other two
+    samples have nothing relevant, and are ignored.
 
     >>> import torch
     >>> from sklearn_talr.losses import NDCGLoss
@@ -168,19 +170,19 @@ class NDCGLoss(BaseLoss):
             Relaxed bits in [-1, 1].
 
         affinity : Tensor of shape (n, m)
-            Affinities; or with `levels` the place of each in them, integers. Pairs below 0
-            are left out, as unknown.
+            Affinities of pairs; or, with `levels`, the place of each affinity among them,
+            integers. Pairs below 0 are unknown, and left out.
 
         n_bits : int, default=None
-            Ignored, since items are counted by the bits that take part.
+            Ignored, since distances are those of the bits that take part.
 
         levels : Tensor of shape (n_levels,), default=None
-            Affinity values in ascending order, first 0. None: found in `affinity`.
+            Affinity values in ascending order, first 0. None: the values in `affinity`.
 
         Returns
         -------
         loss : Tensor, scalar
-            In [0, 1].
+            The loss, in [0, 1].
         """
         import torch
 
@@ -202,7 +204,7 @@ class NDCGLoss(BaseLoss):
 
 
 def _hint_of_loss(word):
-    """A sentence that names the loss which a word means, or nothing."""
+    """A sentence that names the loss that a word may mean, or an empty string."""
     plain = _plain(word.removesuffix("_loss"))
     named = {_plain(name.removesuffix("Loss")): name for name in LOSSES}
     named |= {_plain(alias): name for name, aliases in LOSSES.items() for alias in aliases}
@@ -214,11 +216,12 @@ def _hint_of_loss(word):
 
 
 def _plain(word):
+    """A word in lower case, without other characters than letters and digits."""
     return "".join(filter(str.isalnum, word.lower())).removesuffix("loss")
 
 
 def loss_of(loss):
-    """Return the loss that a parameter `loss` of a hasher means.
+    """Return the loss that a parameter `loss` of a hasher stands for.
 
     It may be a measure to maximize, as a value or by any name that a scorer takes; a loss;
     or a function, which gets the attributes of a loss that it lacks.

@@ -21,9 +21,10 @@ Success  hit_rate, hr           `tie_aware_hit_rate_score`
 
 For example, ``"Success@10"``, ``"hit_rate@10"`` and ``"HR@10"`` are the same measure.
 
-All measures treat a query with nothing relevant alike, also those that are 0 for it in any
-order: of tables and arrays it is NaN by default and left out of means, so that all means
-are over the same queries; of runs it is 0, as in trec_eval.
+All measures treat a query without relevant items in the same way, also measures that would
+be 0 for it in any order. For tables and arrays its value is NaN by default and is left out
+of means, so that all means are over the same queries. For runs its value is 0, as in
+trec_eval.
 """
 
 from ._base import Measure, parse_measure, parse_measures

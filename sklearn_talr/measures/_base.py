@@ -102,22 +102,22 @@ class Measure(ABC):
     cutoff are equal and have the same hash. They print as they are written, and are never
     changed.
 
-    To make one of your own, derive a class with a `name` and a `kernel`. From then on its
-    name is known wherever a measure is named.
+    To define your own measure, derive a class with a `name` and a `kernel`. Its name is
+    then understood by all functions that take a measure.
 
     Parameters
     ----------
     cutoff : int or str, default=None
-        Only the first ranks count, as many as this, or a share of the list such as "1%",
-        which is rounded up to whole ranks. None means all ranks.
+        Number of first ranks that count, or a share of the list such as "1%", which is
+        rounded up to whole ranks. None means all ranks.
 
     Attributes
     ----------
     name : str
-        What users call the measure.
+        Name of the measure.
 
     title : str
-        What the axis of a picture calls it.
+        Name on the axis of a picture.
 
     range : tuple of two float
         The least and the greatest value that it can have.
@@ -129,14 +129,13 @@ class Measure(ABC):
         Whether it may have a cutoff.
 
     needs_cutoff : bool
-        Whether it means nothing without a cutoff if a run is measured, as nobody knows how
-        many documents there are.
+        Whether it needs a cutoff for runs, in which the number of documents is unknown.
 
     of_runs_only : bool
-        Whether only runs have it, as only runs have documents without a judgment.
+        Whether it is defined for runs only, since only runs have unjudged documents.
 
     takes_real_grades : bool
-        Whether affinities of arrays and runs may be other numbers than integers.
+        Whether affinities of arrays and runs may be real numbers.
 
     Examples
     --------
@@ -153,8 +152,8 @@ class Measure(ABC):
     >>> RR @ 5 == RR(rel=1) @ 5
     True
 
-    A measure of one's own: the chance that the first rank is relevant. If nothing is
-    relevant, the first relevant tie has no items.
+    Your own measure: the probability that the first rank is relevant. If nothing is
+    relevant, the first relevant tie has no items:
 
     >>> import numpy as np
     >>> from sklearn_talr.measures import Measure, parse_measure
@@ -250,9 +249,9 @@ class Measure(ABC):
         """
         if tables:
             raise TypeError(
-                f"{self.name}(...) sets parameters by name. A table of counts is evaluated "
-                f"by {self.name}.of(table), rankings by {self.name}.score(y_true, "
-                "y_score), and estimators by a scorer: "
+                f"{self.name}(...) sets parameters by name. Evaluate a table of counts "
+                f"with {self.name}.of(table), rankings with {self.name}.score(y_true, "
+                "y_score), and estimators with a scorer: "
                 f"scoring=make_retrieval_scorer({str(self)!r})."
             )
         unknown = params.keys() - self.parameters().keys()
@@ -273,9 +272,9 @@ class Measure(ABC):
             Counts of the ranked items. Affinities from `rel` on are relevant.
 
         zero_division : float, default=np.nan
-            Value of a query with nothing relevant. NaN lets averages leave the query out.
-            All measures treat these queries alike, also those that are 0 in any order, so
-            that all means are over the same queries.
+            Value of a query without relevant items. NaN lets averages leave the query out.
+            All measures treat these queries in the same way, so that all means are over the
+            same queries.
 
         Returns
         -------
@@ -300,11 +299,12 @@ class Measure(ABC):
         Parameters
         ----------
         y_true : array-like of shape (n_queries, n_database) or (n_items,)
-            Affinities to the queries: non-negative integers, or NaN for items that do not
-            count. Flat, one for each item, with `groups`.
+            Affinities to the queries: non-negative integers, or NaN for ignored items. A
+            flat array, one per item, with `groups`.
 
         y_score : array-like of shape (n_queries, n_database) or (n_items,)
-            Higher is better, equal is tied. In a table, -inf marks cells that hold no item.
+            Higher is better, and items of equal score are tied. In a table, -inf marks
+            cells that hold no item.
 
         groups : array-like of shape (n_items,), default=None
             Label of the query of each item.
@@ -316,7 +316,7 @@ class Measure(ABC):
             If False, return the values of the queries instead of their mean.
 
         zero_division : float, default=np.nan
-            Value of a query with nothing relevant. NaN leaves the query out of the mean.
+            Value of a query without relevant items. NaN leaves the query out of the mean.
 
         Returns
         -------
@@ -382,7 +382,7 @@ class Measure(ABC):
         Returns
         -------
         values : ndarray of shape (n_queries, n_cutoffs)
-            Values, of any size for queries with nothing relevant.
+            Values. For queries without relevant items any value will do.
         """
 
     @property
@@ -419,7 +419,7 @@ def parameter(default, allows, allowed):
         Whether a value may be given: ``allows(value) -> bool``.
 
     allowed : str
-        Which values these are, in words.
+        Description of these values, for errors.
     """
     return field(default=default, metadata={"allows": allows, "allowed": allowed})
 
@@ -489,7 +489,7 @@ def parse_measure(measure: Any) -> Measure:
     parts = _MEASURE.fullmatch(text)
     if not parts:
         raise ValueError(
-            f"{text!r} is no measure; one is 'nDCG(dcg=\"log2\")@10'.{_hint(text)}"
+            f"{text!r} is not a measure; write one as 'nDCG(dcg=\"log2\")@10'.{_hint(text)}"
         )
     name = parts["name"]
     if name not in MEASURES:
@@ -500,7 +500,7 @@ def parse_measure(measure: Any) -> Measure:
             f"{', '.join(sorted(MEASURES, key=str.lower))}."
         )
     params = _parse_params(text, parts["params"])
-    # This is what ir_measures writes of its default.
+    # ir_measures writes this default.
     if params.get("judged_only") is False:
         del params["judged_only"]
     try:
@@ -513,7 +513,7 @@ def parse_measure(measure: Any) -> Measure:
 
 
 def _names_in_any_case():
-    """Names of measures by what users may call them, in lower case."""
+    """Names of measures by the names that are understood, in lower case."""
     return ALIASES | {name.lower(): name for name in MEASURES}
 
 
@@ -536,9 +536,9 @@ def _name_here(text):
 def _reason_against(name):
     """Why there is no measure of this name."""
     if name.startswith(_PREFIXES_WITHOUT_FORMULA) or not name.isascii():
-        return f"{name} is refused: its exact mean over orders of ties is not at hand."
+        return f"{name} is refused: it has no formula for the mean over orders of ties."
     if name in _SET_MEASURES:
-        return f"{name} is refused: it is about sets, which no order of ties changes."
+        return f"{name} is refused: it is a measure of sets, which do not depend on ties."
     return f"{name!r} is not a known measure."
 
 
@@ -656,8 +656,8 @@ def refuse_scorer(scorer, parameter):
         measures = ", ".join(map(repr, names))
         raise TypeError(
             f"{parameter} is the scorer {scorer!r}, which takes an estimator and samples, "
-            "and is for cross_val_score and searches. Here a measure is meant: "
-            f"{parameter}={measures}. To score by a scorer call scorer(estimator, X, y)."
+            "and is for cross_val_score and searches. Pass a measure: "
+            f"{parameter}={measures}. To use the scorer call scorer(estimator, X, y)."
         )
 
 

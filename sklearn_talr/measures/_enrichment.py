@@ -11,16 +11,16 @@ from ._measures import OfRelevance, relevant_within
 
 
 class EnrichmentFactor(OfRelevance):
-    r"""Enrichment factor: how much denser the relevant items are among the first k ranks.
+    r"""Enrichment factor: density of relevant items in the first k ranks, over that of all.
 
-    A query has N items, n of which are relevant. In the mean over all orders of ties, H of
-    the first k are relevant:
+    A query has N items, n of which are relevant. H is the mean number of relevant items
+    among the first k ranks over all orders of ties:
 
     .. math:: \mathrm{EF}@k = \frac{H / k}{n / N}.
 
     A cutoff is a number of ranks or a share of the list, ``EF @ "1%"``, which is rounded up
     to whole ranks: 1 % of 4 832 items are 49. Relevant documents that a run has not
-    retrieved are among the N, and are never found. Values are in [0, N / k].
+    retrieved count in N and n, but never in H. Values are in [0, N / k].
 
     Parameters
     ----------
@@ -87,11 +87,11 @@ class _OfAllRanks(OfRelevance):
 
 
 class AreaUnderROC(_OfAllRanks):
-    """Area under the ROC curve: the share of pairs in the right order, ties a half.
+    """Area under the ROC curve: the share of pairs in the right order, with ties as 1/2.
 
     A pair is a relevant and an irrelevant item. Relevant documents that a run has not
-    retrieved are behind all that it has. If only relevant documents are listed, the value
-    is the share that is retrieved. Values are in [0, 1], 1/2 in random order.
+    retrieved rank after its last document. If only relevant documents are listed, the value
+    is the share that is retrieved. Values are in [0, 1], and 1/2 for a random order.
 
     Parameters
     ----------
@@ -119,13 +119,13 @@ class BoltzmannEnhanced(_OfAllRanks):
 
     Rank r of N weighs :math:`e^{-\alpha r / N}`, and the sum over the relevant items is
     scaled so that the worst ranking has 0 and the best 1 (Truchon and Bayly, 2007). With
-    alpha=20 the first 8 % of the list make 80 % of the value. Relevant documents that a run
-    has not retrieved follow its list. Values are in [0, 1].
+    alpha=20 the first 8 % of the list contribute 80 % of the value. Relevant documents that
+    a run has not retrieved rank after its last document. Values are in [0, 1].
 
     Parameters
     ----------
     alpha : float, default=20
-        How early relevant items must come, from 0.01, nearly AUC, to 10000.
+        Weight of early ranks, from 0.01, which is close to AUC, to 10000.
 
     rel : int, default=1
         The least affinity that is relevant.
@@ -154,13 +154,13 @@ class RobustInitialEnhancement(BoltzmannEnhanced):
     """Robust initial enhancement: mean weight of relevant items, over that of all items.
 
     Ranks have the weights of :data:`BEDROC`. The mean weight of relevant items is divided
-    by the mean weight of all (Sheridan et al., 2001). Values are positive, 1 in random
-    order.
+    by the mean weight of all (Sheridan et al., 2001). Values are positive, and 1 for a
+    random order.
 
     Parameters
     ----------
     alpha : float, default=20
-        How early relevant items must come, from 0.01 to 10000.
+        Weight of early ranks, from 0.01 to 10000.
 
     rel : int, default=1
         The least affinity that is relevant.

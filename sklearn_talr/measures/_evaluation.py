@@ -97,9 +97,9 @@ def _values_in_orders(measures, histogram, zero_division, orders):
 
 
 def _merge_levels(histogram, groups):
-    """Counts and levels, with one level for all that is relevant if no measure tells more.
+    """Counts and levels, with one level for all relevant items if no measure needs more.
 
-    Measures of relevance add up the items of a tie, whatever their grades are.
+    Measures of relevance do not depend on the grades of relevant items.
     """
     counts = histogram.counts
     levels = histogram.levels
@@ -124,7 +124,8 @@ def score_arrays(
 ):
     """Values of rankings by score, averaged over queries unless `average` is False.
 
-    Arrays of other libraries are ranked in NumPy, and values live where scores do.
+    Arrays of other libraries are ranked in NumPy; values are returned in the library of
+    the scores.
 
     Returns
     -------
@@ -213,9 +214,9 @@ def evaluate_ties(groups, cells, zero_division=0.0, order="expected"):
 
 
 def completed_for_arrays(measures, *, largest=None, is_all=True):
-    """Measures of arrays or tables with nothing left open, or an error that says why not.
+    """Measures of arrays or tables with all parameters set, or an error.
 
-    `largest` and `is_all` mean what they mean for :meth:`Measure.completed`.
+    `largest` and `is_all` are parameters of :meth:`Measure.completed`.
     """
     for measure in measures:
         if measure.of_runs_only:
@@ -268,7 +269,7 @@ def check_weights(sample_weight, n_queries):
 
 
 def fill_undefined(values, is_undefined, zero_division):
-    """Put `zero_division` where a query has nothing relevant."""
+    """Set the values of queries without relevant items to `zero_division`."""
     if isinstance(zero_division, bool) or not isinstance(zero_division, Real):
         raise ValueError(f"zero_division must be NaN or a number, got {zero_division!r}.")
     return np.where(is_undefined, float(zero_division), values)

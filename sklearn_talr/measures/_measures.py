@@ -1,4 +1,4 @@
-"""The measures: what each adds up over the ties. :mod:`._ties` explains the symbols."""
+"""The measures and their sums over the ties. :mod:`._ties` explains the symbols."""
 
 import math
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ from ._rank_sums import discount_sum, harmonic_sum
 from ._ties import ALL_RANKS, CELLS_PER_BLOCK, TiedItems
 
 # Numbers of relevant items that are further from their mean than the square root of this
-# many times the smallest margin have no probability that would change a digit.
+# number times the smallest margin have a probability below the precision of float64.
 _SPREAD = 24
 # A probability of this size no longer changes a float near 1.
 _NEGLIGIBLE = 1e-18
@@ -35,26 +35,26 @@ class AveragePrecision(Measure):
         \mathrm{AP}@k = \frac1Z \sum_{\text{ties}} \frac pn \sum_{j < \text{take}}
         \frac{t_p + 1 + j\, \frac{p - 1}{n - 1}}{t + 1 + j}
 
-    for a tie of n items, p of which are relevant. It stands after t items, :math:`t_p` of
-    which are relevant, and `take` of its ranks are within the cutoff. The inner sum is a
+    for a tie of n items, p of which are relevant, after t items, :math:`t_p` of which are
+    relevant. `take` of the ranks of the tie are within the cutoff. The inner sum is a
     difference of harmonic numbers, so the cost does not depend on the size of the ties.
     Values are in [0, 1].
 
     Parameters
     ----------
     denominator : {"relevant", "min", "retrieved"}, default="relevant"
-        Z, in which definitions of AP at k differ: the number of all relevant items of the
-        query; that or k, if k is smaller; or the number of relevant items among the first
-        k ranks. The last is random, so the expectation of the ratio is returned, and an
-        order that retrieves nothing relevant counts 0. Without a cutoff the three are equal
-        if all relevant items are ranked.
+        Z, in which definitions of AP at k differ: "relevant" is the number of relevant
+        items of the query, "min" is the smaller of that and k, and "retrieved" is the
+        number of relevant items among the first k ranks. The last is random, so the
+        expectation of the ratio is returned, and an order that retrieves nothing relevant
+        counts 0. Without a cutoff the three are equal if all relevant items are ranked.
 
     rel : int, default=1
         The least affinity that is relevant.
 
     Examples
     --------
-    The cutoff sees half of a tie that stands after a relevant item. The definitions differ:
+    After a relevant item the cutoff divides a tie of two. The definitions differ:
 
     >>> from sklearn_talr.histogram import RankingHistogram
     >>> from sklearn_talr.measures import AP
@@ -94,10 +94,10 @@ def precision_sum(tie):
 
 
 def _over_retrieved(ties, terms):
-    """Divide by the number of relevant items retrieved, which only the divided tie varies.
+    """Divide by the number of relevant items retrieved, which depends on the divided tie.
 
-    The worst and the best order choose how many relevant items of the divided tie are
-    retrieved, so that this tie is looked at as it was before it was broken.
+    The worst and the best order choose the number of relevant items of the divided tie that
+    are retrieved. They need this tie as it was before it was broken.
     """
     if ties.order == "expected":
         return expected_over_retrieved(ties.sum_before_cut(terms), ties.divided)
@@ -133,8 +133,8 @@ def expected_over_retrieved(total, tie):
         block = TiedItems(*(column[rows, None] for column in tie))
         n_found = low[rows, None] + np.arange(width[rows].max())
         probability = _hypergeometric(n_found, high[rows, None], block)
-        # The mean over the orders that have so many relevant items among the `take` ranks
-        # is that of a tie of these ranks.
+        # The mean over the orders with this number of relevant items among the `take` ranks
+        # equals that of a tie with these ranks.
         taken = block._replace(n=block.take, p=n_found)
         precisions = total[rows, None] + precision_sum(taken)
         ratio = _ratio(precisions, block.tp + n_found)
@@ -145,7 +145,7 @@ def expected_over_retrieved(total, tie):
 def _likely_numbers(tie):
     """Least and greatest number of relevant items among the first `take` of a tie.
 
-    Numbers beyond have no probability that would change a digit.
+    Other numbers have a probability below the precision of float64.
     """
     least, greatest = _possible_numbers(tie)
     n_not_taken = tie.n - tie.take
@@ -160,7 +160,7 @@ def _likely_numbers(tie):
 
 
 def _hypergeometric(n_found, high, tie):
-    """Probability of so many relevant items among the first `take` of a tie.
+    """Probability of `n_found` relevant items among the first `take` of a tie.
 
     Each row of `n_found` holds consecutive numbers, which count up to `high`. Probabilities
     follow from the ratios of neighbors: factorials of a million would cost seven digits,
@@ -180,17 +180,17 @@ def _hypergeometric(n_found, high, tie):
 
 
 def best_over_retrieved(total, tie):
-    """Largest value: relevant items first, and as many or as few as the tie allows.
+    """Largest value: relevant items come first, as many or as few as the tie allows.
 
-    The precisions that are added grow with the number of relevant items, so their running
-    mean with those of the ties before falls, if at all, before it rises.
+    The added precisions grow with the number of relevant items, so their running mean with
+    the precisions of earlier ties falls first, if at all, and then rises.
     """
     low, high = _possible_numbers(tie)
     return np.maximum(_relevant_first(low, total, tie), _relevant_first(high, total, tie))
 
 
 def _relevant_first(n_found, total, tie):
-    """The value if so many relevant items stand first in the tie, and no more within k."""
+    """The value if `n_found` relevant items come first in the tie, and no more within k."""
     lost = (tie.t - tie.tp) * harmonic_sum(tie.t, n_found)
     return _ratio(total + n_found - lost, tie.tp + n_found)
 
@@ -212,7 +212,7 @@ def worst_over_retrieved(total, tie):
 
 
 def _relevant_last(n_found, total, tie):
-    """The value if so many relevant items of the tie stand on the last ranks within k."""
+    """The value if `n_found` relevant items of the tie are on the last ranks within k."""
     k = tie.t + tie.take
     lost = (k - tie.tp - n_found) * harmonic_sum(k - n_found, n_found)
     return _ratio(total + n_found - lost, tie.tp + n_found)
@@ -232,7 +232,7 @@ def _ratio(total, retrieved):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class OfRelevance(Measure):
-    """Base of measures that know relevant and irrelevant items, and no grades."""
+    """Base of measures of relevant and irrelevant items, without grades."""
 
     rel: int = level(1)
 
@@ -350,7 +350,7 @@ class RPrecision(Precision):
     takes_cutoff = False
 
     def ranks(self, ties, cutoffs):
-        """The number of relevant items of each query, in place of a cutoff."""
+        """The number of relevant items of each query, which replaces a cutoff."""
         return ties.n_relevant
 
 
@@ -383,34 +383,34 @@ class JudgedFraction(Measure):
         return np.minimum(n_ranks, ties.n_items)
 
     def kernel(self, ties):
-        """Judged documents among the first k, all of which count as relevant here."""
+        """Judged documents among the first k; all judged documents count as relevant."""
         return relevant_within(ties) / np.maximum(ties.k, 1)
 
 
 class BinaryPreference(OfRelevance):
-    r"""Bpref: how few irrelevant documents a run has before its relevant ones.
+    r"""Bpref: a penalty for judged irrelevant documents that rank before relevant ones.
 
-    Of R relevant documents and N that were judged irrelevant, retrieved or not, each
-    relevant one that is retrieved after b irrelevant ones counts
+    A query has R relevant documents and N that were judged irrelevant, retrieved or not.
+    Each relevant document that is retrieved after b judged irrelevant ones contributes
 
     .. math:: \frac1R \left(1 - \frac{\min(b, R)}{\min(N, R)}\right),
 
-    or 1/R if none is before it, as in trec_eval. Documents that nobody judged do not
-    matter. In a tie with m judged irrelevant documents, b is their number before the tie
-    plus any number from 0 to m, each as likely, and the mean over these is taken. Values
-    are in [0, 1]. Arrays and tables hold an affinity for every item, so that this is a
-    measure of runs only.
+    or 1/R if none is before it, as in trec_eval. Unjudged documents do not matter. In a tie
+    with m judged irrelevant documents, b is their number before the tie plus any number
+    from 0 to m with equal probability, and the mean over these numbers is taken. Values are
+    in [0, 1]. Arrays and tables hold an affinity for every item, so that this is a measure
+    of runs only.
 
     Parameters
     ----------
     rel : int, default=1
-        The least affinity that is relevant. What was judged lower, but not below 0, is
+        The least affinity that is relevant. Documents with a lower affinity from 0 on are
         irrelevant.
 
     Examples
     --------
-    The document that nobody judged does not matter, and half of the orders of the tie have
-    the relevant one before the irrelevant one:
+    The unjudged document does not matter, and in half of the orders of the tie the relevant
+    document is before the irrelevant one:
 
     >>> from sklearn_talr.measures import Bpref
     >>> from sklearn_talr.runs import evaluate_run
@@ -425,7 +425,7 @@ class BinaryPreference(OfRelevance):
     takes_cutoff = False
 
     def kernel(self, ties):
-        """Sum over the ties of what their relevant documents count."""
+        """Sum over the ties of the contributions of their relevant documents."""
         relevant = ties.gains(lambda grade: grade >= self.rel)
         irrelevant = ties.gains(lambda grade: (grade >= 0) & (grade < self.rel))
         _, n_relevant = ties.sums(relevant)
@@ -449,7 +449,7 @@ def relevant_within(ties):
 class ReciprocalRank(OfRelevance):
     r"""Reciprocal rank of the first relevant item; its mean over queries is MRR.
 
-    The first tie with relevant items has n items, p of which are relevant, and stands after
+    The first tie with relevant items has n items, p of which are relevant, and comes after
     t items. Its first relevant item is at place j with probability
     :math:`\binom{n-j}{p-1} \big/ \binom np`, and then counts :math:`1 / (t + j)`, or 0
     beyond the cutoff. Values are in [0, 1].
@@ -461,7 +461,7 @@ class ReciprocalRank(OfRelevance):
 
     Examples
     --------
-    A relevant and an irrelevant item, tied: the rank is 1 or 2, as chance has it.
+    A relevant and an irrelevant item are tied, so the rank is 1 or 2 with equal chance:
 
     >>> from sklearn_talr.measures import RR
     >>> RR.score([[1, 0]], [[2.0, 2.0]])
@@ -472,10 +472,10 @@ class ReciprocalRank(OfRelevance):
     title = "reciprocal rank"
 
     def kernel(self, ties):
-        """Sum over the places of the tie, until a relevant item is certain to have come.
+        """Sum over the places of the tie, until a relevant item has certainly come.
 
-        At most about 41 n/p places are looked at. A single relevant item is at each place
-        equally often.
+        The loop visits at most about 41 n/p places. A single relevant item is at each place
+        with equal probability.
         """
         n, p, t, take = ties.first_relevant
         mean_of_ranks = harmonic_sum(t, take) / np.maximum(n, 1)
@@ -578,7 +578,7 @@ class _Discounted(Measure):
         return self.dcg == "log2"
 
     def completed(self, *, gains, largest=None, is_all=True):
-        """The measure with its gain; a name that leaves it open takes that of the data."""
+        """The measure with its gain; if none is set, `gains` is the gain."""
         return self if self.dcg else replace(self, dcg=gains)
 
     def _gain(self, affinity):
@@ -657,33 +657,32 @@ class DiscountedCumulativeGain(_Discounted):
 class NormalizedDCG(_Discounted):
     """DCG over the DCG of the best ranking.
 
-    The best ranking has all relevant items by descending affinity, documents that a run has
-    not retrieved included. Tied items share gains as in :data:`DCG`. Values are in [0, 1];
+    The best ranking has all relevant items by descending affinity, including documents that
+    a run has not retrieved. Tied items share gains as in :data:`DCG`. Values are in [0, 1];
     the base of the logarithm cancels.
 
     Parameters
     ----------
     dcg : {"log2", "exp-log2"}, default=None
         The gain of an item: its affinity a (linear), or :math:`2^a - 1` (exponential).
-        None leaves the gain to the kind of data, see Notes.
+        With None the gain depends on the kind of data, see Notes.
 
     Notes
     -----
-    Two customs bear the name. trec_eval and ir_measures have linear gains. Papers on
-    learning to rank, such as the one that this library is named after, have exponential
-    gains. A measure with `dcg` means the same for all data. ``nDCG`` by itself follows the
-    custom of its data:
+    There are two definitions of NDCG. trec_eval and ir_measures have linear gains. Papers
+    on learning to rank, such as the TALR paper, have exponential gains. With `dcg` set, a
+    measure is the same for all data. The default of ``nDCG`` depends on the data:
 
     * For runs and judgments (:func:`~sklearn_talr.runs.evaluate_run`, its command and the
       provider for ir_measures) it is ``nDCG(dcg="log2")``.
-    * For tables of counts and for arrays (everything else, scores of hashers included) it
-      is ``nDCG(dcg="exp-log2")``, and reports, pictures and scorers print it so.
+    * For tables of counts and for arrays (everything else, including scores of hashers) it
+      is ``nDCG(dcg="exp-log2")``, the name that reports, pictures and scorers print.
 
-    With affinities 0 and 1 alone the two are equal.
+    The two are equal if all affinities are 0 or 1.
 
     Examples
     --------
-    The item of affinity 2 is behind the one of affinity 1:
+    The item of affinity 2 ranks after the item of affinity 1:
 
     >>> from sklearn_talr.measures import nDCG
     >>> for measure in (nDCG, nDCG(dcg="exp-log2"), nDCG(dcg="log2")):
@@ -705,7 +704,7 @@ class NormalizedDCG(_Discounted):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class RankBiasedPrecision(Measure):
-    r"""Rank-biased precision: gains discounted by the chance that a user reads so far.
+    r"""Rank-biased precision: gains discounted by the chance that a user reads this far.
 
     A user reads on after each item with probability p (Moffat and Zobel, 2008):
 
@@ -724,8 +723,8 @@ class RankBiasedPrecision(Measure):
         means graded gains, the affinity over `max_rel`.
 
     max_rel : int, default=None
-        The affinity of gain 1. None means the largest of all. A table of counts may be a
-        part of the data, so with graded affinities it needs a `max_rel`.
+        The affinity of gain 1. None means the largest affinity. A table of counts may be
+        only a part of the data, so with graded affinities it needs a `max_rel`.
 
     Examples
     --------
@@ -771,7 +770,7 @@ class RankBiasedPrecision(Measure):
 
 
 def scale_of(measure, largest):
-    """The `max_rel` of a measure, or else the largest affinity, which none may exceed."""
+    """The `max_rel` of a measure, which no affinity may exceed, or the largest affinity."""
     if measure.max_rel is not None and largest > measure.max_rel:
         raise ValueError(
             f"{measure.name} has max_rel={measure.max_rel}, but a relevance is {largest}. "
@@ -816,7 +815,7 @@ class ExpectedReciprocalRank(Measure):
     Parameters
     ----------
     max_rel : int, default=4
-        The largest affinity that may occur; 4 is that of TREC's gdeval.
+        The largest possible affinity. The default is the value in TREC's gdeval.
 
     Examples
     --------
@@ -854,7 +853,7 @@ class ExpectedReciprocalRank(Measure):
 
 
 class _TiesOfItems(NamedTuple):
-    """Ties that a cutoff reaches, of relevant items that stand one by one.
+    """Ties that a cutoff reaches, with their relevant items one by one.
 
     Parameters
     ----------
@@ -894,7 +893,7 @@ class _TiesOfItems(NamedTuple):
 
 
 def _chance_to_reach(passes, n_of_query):
-    """The chance to pass all items of the same query that stand before each item.
+    """The chance to pass all items of the same query that come before each item.
 
     Parameters
     ----------

@@ -53,12 +53,12 @@ import numpy as np
 
 from ..histogram._rankings import sort_rows
 
-ALL_RANKS = 0  # the cutoff that None stands for
+ALL_RANKS = 0  # the cutoff for None
 CELLS_PER_BLOCK = 2**15  # cells of the tables of a block of queries, which stay in cache
 # Sums of the gains of smaller integers are exact in any order.
 _EXACT_GRADES = 32
-# Grades of a query are counted in a table if it has at most so many cells beyond two for
-# each cell that there is. Elsewhere they are sorted.
+# Grades of a query are counted in a table if it has at most this number of cells beyond two
+# per cell of the data. Otherwise they are sorted.
 _FEW_CELLS = 2**12
 
 
@@ -80,7 +80,8 @@ class Cells:
         Number of ranked items of each query.
 
     place : ndarray of shape (n_cells,) of int64, default=None
-        Number of items before each in one particular ranking, where cells are single items.
+        Number of items before each cell in one particular ranking, if cells are single
+        items.
     """
 
     query: np.ndarray
@@ -96,7 +97,7 @@ class Cells:
         """Cells of a table of counts, (n_queries, n_levels, n_ties), levels from 0 on."""
         tie_sizes = counts.sum(axis=1)
         tie_ends = np.cumsum(tie_sizes, axis=1)
-        # To look for True is four times as fast as to look for integers.
+        # flatnonzero is four times as fast for booleans as for integers.
         relevant = counts[:, 1:].transpose(0, 2, 1).ravel()
         cell = np.flatnonzero(relevant > 0)
         tie, level = np.divmod(cell, max(1, len(levels) - 1))
@@ -225,7 +226,7 @@ class Cells:
 
 
 class TiedItems(NamedTuple):
-    """What formulas know of ties: their symbols, one value for each tie.
+    """Symbols of the formulas, one value for each tie.
 
     Parameters
     ----------
@@ -252,7 +253,7 @@ class FirstTie(NamedTuple):
     Parameters
     ----------
     n, p, t : ndarray of shape (n_queries, 1) of int
-        As of `TiedItems`. n and p are 0 where nothing is relevant.
+        As in `TiedItems`. n and p are 0 if nothing is relevant.
 
     take : ndarray of shape (n_queries, n_cutoffs) of int
         How many ranks of the tie are within each cutoff.
@@ -283,15 +284,15 @@ class Ties:
     Attributes
     ----------
     n, p, t, tp : ndarray of shape (n_ties + n_queries,) of int64
-        Sizes of the ties, and what is ranked before them, query after query, each with an
-        empty tie at its end.
+        Sizes of the ties, and numbers of items before them, query after query. Each query
+        ends with an empty tie.
 
     n_items, n_relevant, n_listed : ndarray of shape (n_queries, 1) of int64
         Number of ranked items of each query, of its relevant ones, ranked or not, and of
         ranked and relevant ones together.
 
     cutoffs, k, reached, cut, take : ndarray of shape (n_queries, n_cutoffs) of int64
-        Where cutoffs fall, see `cut_at`, which adds these.
+        Places of the cutoffs, which `cut_at` adds.
     """
 
     def __init__(self, cells, order="expected", unbroken=None):
@@ -308,7 +309,7 @@ class Ties:
         self.n_items = cells.n_items[:, None]
         self.n = self._with_empty_ties(cells.n[first_cells])
         self.t = self._with_empty_ties(cells.t[first_cells])
-        # The last tie before the empty one may hold what is not ranked.
+        # The last tie before the empty one may hold items that are not ranked.
         end = (self.t + self.n)[self._last - 1]
         end = np.where(n_ties, end, 0)
         self.t[self._last] = np.maximum(self.n_items, end)
@@ -323,7 +324,7 @@ class Ties:
         return table
 
     def cut_at(self, cutoffs):
-        """Look where cutoffs fall.
+        """Find the places of cutoffs.
 
         Parameters
         ----------

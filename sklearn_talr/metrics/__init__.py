@@ -1,13 +1,13 @@
 """Ranking metrics in scikit-learn's forms: score functions, scorers, displays.
 
 The functions ``tie_aware_*_score(y_true, y_score)`` have scikit-learn's signature and take
-one cutoff k or several at once. They are measures of :mod:`sklearn_talr.measures`, where
-the formulas are, and which have the same of a table of counts. Scorers, reports and
-displays take a measure or its name.
+one cutoff k or several at once. Each computes a measure of :mod:`sklearn_talr.measures`,
+which lists the measures with their names and formulas. Scorers, reports and displays take
+a measure or its name.
 
-All metrics treat a query with nothing relevant alike, also those that are 0 for it in any
-order: by default (``zero_division=np.nan``) it is NaN and left out of means, so that all
-means are over the same queries.
+All metrics treat a query without relevant items in the same way, also metrics that would be
+0 for it in any order. By default (``zero_division=np.nan``) its value is NaN and is left
+out of means, so that all means are over the same queries.
 """
 
 from ._displays import RadiusDisplay, RetrievalCurveDisplay, TieBreakingDisplay

@@ -1,4 +1,4 @@
-"""Pictures of retrieval metrics, in the manner of scikit-learn's displays."""
+"""Displays of retrieval metrics, with the interface of scikit-learn's displays."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ _DOTS = {"markersize": 7, "markeredgecolor": "white", "markeredgewidth": 0.8}
 
 
 def line_style(place, kwargs, **defaults):
-    """Keywords for the line of the method in this place, from 0; given keywords win."""
+    """Keywords for the line of the method at this place, from 0; `kwargs` override them."""
     from matplotlib.cbook import normalize_kwargs
     from matplotlib.lines import Line2D
 
@@ -102,16 +102,16 @@ def check_any(is_relevant):
 
 
 def by_method(value, is_one):
-    """Bring one thing, a list of them, or a dict of either into {name: list}.
+    """Return one item, a list of items, or a dict of either as {name: list of items}.
 
-    `is_one` tells a thing from a list of things; the name of a single method is None.
+    `is_one` distinguishes an item from a list. The name of a single method is None.
     """
     methods = value if isinstance(value, Mapping) else {None: value}
     lists = {}
     for name, things in methods.items():
         lists[name] = [things] if is_one(things) else list(things)
     if not any(lists.values()):
-        raise ValueError("There is nothing to draw: no method is given.")
+        raise ValueError("There is nothing to draw: pass at least one method.")
     return lists
 
 
@@ -145,8 +145,8 @@ class _PanelDisplay:
         database_codes : array-like of shape (n_database, n_bits) of 0/1, or PackedCodes
             Codes of the database.
 
-        affinity : "auto" or affinity oracle
-            Who is similar to whom. ``"auto"`` chooses by the form of `y_database`.
+        affinity : "auto" or affinity object
+            Definition of similarity. ``"auto"`` chooses by the form of `y_database`.
 
         y_query : targets of length n_queries
             Targets of the queries, as the affinity takes them.
@@ -155,10 +155,9 @@ class _PanelDisplay:
             Targets of the database.
 
         **options : dict
-            What `from_histogram` takes beside the histogram: `panels`, `name`,
-            `ax`, `radius` of a RadiusDisplay, and keywords of matplotlib's ``plot``. Also
-            `groups_query` and `groups_database`, as for
-            :func:`~sklearn_talr.histogram.hamming_histogram`.
+            Other parameters of `from_histogram`: `panels`, `name`, `ax`, `radius` of a
+            RadiusDisplay, and keywords of matplotlib's ``plot``. Also `groups_query` and
+            `groups_database` of :func:`~sklearn_talr.histogram.hamming_histogram`.
 
         Returns
         -------
@@ -196,7 +195,7 @@ class _PanelDisplay:
             Which of the `panels` of this class to draw. None means all.
 
         name : str, default=None
-            Name for the legend, in place of the one given before.
+            Name for the legend, which replaces the name of the display.
 
         **kwargs : dict
             Passed to matplotlib's ``plot`` for the lines.
@@ -251,7 +250,7 @@ class RadiusDisplay(_PanelDisplay):
     Parameters
     ----------
     precision : array-like of shape (n_radii,)
-        Mean precision within each radius 0, 1, ...; an empty ball counts 0.
+        Mean precision within each radius 0, 1, ...; an empty ball counts as 0.
 
     recall : array-like of shape (n_radii,)
         Mean recall within each radius.
@@ -285,9 +284,9 @@ class RadiusDisplay(_PanelDisplay):
 
     Notes
     -----
-    Queries with nothing relevant are left out of precision, recall and RAMAP, whatever they
-    find; :func:`pair_precision` counts that too. That they find nothing still counts as an
-    empty lookup.
+    Queries without relevant items are left out of precision, recall and RAMAP, although
+    everything they find is wrong; :func:`pair_precision` counts their pairs. They do count
+    as empty lookups if they find nothing.
 
     Examples
     --------
@@ -334,34 +333,34 @@ class RadiusDisplay(_PanelDisplay):
         affinity: Affinity = "auto",
         **options: Any,
     ) -> Self:
-        """Encode by a fitted hasher, evaluate, and plot.
+        """Encode with a fitted hasher, evaluate, and plot.
 
         Parameters
         ----------
         estimator : fitted hasher, or Pipeline that ends in one
-            What makes the codes. Its class is the name for the legend, if none is given.
+            The hasher that encodes queries and database. If no `name` is given, the legend
+            shows its class.
 
         X_query : array-like of shape (n_queries, n_features)
             Features of the queries.
 
         y_query : targets of length n_queries
-            Targets of the queries, as the affinity takes them; None with an affinity by
+            Targets of the queries, as the affinity takes them. None with an affinity by
             distance.
 
         X_database : array-like of shape (n_database, n_features)
             Features of the database.
 
         y_database : targets of length n_database
-            Targets of the database; None where `y_query` has judgments of all its items.
+            Targets of the database. None if `y_query` has judgments of all its items.
 
-        affinity : "auto" or affinity oracle, default="auto"
-            Who is similar to whom. ``"auto"`` takes the oracle the hasher was fitted with,
-            and the form of `y_database` if it has none.
+        affinity : "auto" or affinity object, default="auto"
+            Definition of similarity. ``"auto"`` takes the affinity that the hasher was
+            fitted with. If it has none, the form of `y_database` decides.
 
         **options : dict
-            What `from_histogram` takes beside the histogram: `radius`, `panels`,
-            `name`, `ax`, and keywords of matplotlib's ``plot``. Also
-            `groups_query` and `groups_database`, as for
+            Other parameters of `from_histogram`: `radius`, `panels`, `name`, `ax`, and
+            keywords of matplotlib's ``plot``. Also `groups_query` and `groups_database` of
             :func:`~sklearn_talr.histogram.hamming_histogram`.
 
         Returns
@@ -486,15 +485,15 @@ class RetrievalCurveDisplay(_PanelDisplay):
 
     See Also
     --------
-    sklearn.metrics.PrecisionRecallDisplay : One query or class, where a tie is one step.
+    sklearn.metrics.PrecisionRecallDisplay : One query or class, with a tie as one step.
 
     Notes
     -----
-    Cutoffs are spaced evenly in their logarithm, from 1 to the whole database, and include
-    the powers of ten. Queries with nothing relevant are left out.
+    Cutoffs are spaced evenly on a logarithmic scale, from 1 to the size of the database,
+    and include the powers of ten. Queries without relevant items are left out.
 
-    Both coordinates of the precision-recall curve are means over queries at one k, and so
-    are the two edges of its band.
+    Each point of the precision-recall curve, and of the edges of its band, is the mean
+    precision and the mean recall over queries at one k.
 
     Examples
     --------
@@ -542,42 +541,41 @@ class RetrievalCurveDisplay(_PanelDisplay):
         name: str | None = None,
         **options: Any,
     ) -> Self:
-        """Encode by a fitted hasher, evaluate, and plot.
+        """Encode with a fitted hasher, evaluate, and plot.
 
         Parameters
         ----------
         estimator : fitted hasher, or Pipeline that ends in one
-            What makes the codes.
+            The hasher that encodes queries and database.
 
         X_query : array-like of shape (n_queries, n_features)
             Features of the queries.
 
         y_query : targets of length n_queries
-            Targets of the queries, as the affinity takes them; None with an affinity by
+            Targets of the queries, as the affinity takes them. None with an affinity by
             distance.
 
         X_database : array-like of shape (n_database, n_features)
             Features of the database.
 
         y_database : targets of length n_database
-            Targets of the database; None where `y_query` has judgments of all its items.
+            Targets of the database. None if `y_query` has judgments of all its items.
 
-        affinity : "auto" or affinity oracle, default="auto"
-            Who is similar to whom. ``"auto"`` takes the oracle the hasher was fitted with,
-            and the form of `y_database` if it has none.
+        affinity : "auto" or affinity object, default="auto"
+            Definition of similarity. ``"auto"`` takes the affinity that the hasher was
+            fitted with. If it has none, the form of `y_database` decides.
 
         query : {"auto", "bits", "weights"}, default="auto"
-            How codes are asked, as for
+            How queries are compared with codes, as for
             :func:`~sklearn_talr.metrics.make_retrieval_scorer`.
 
         name : str, default=None
             Name for the legend. None means the class of the hasher, with "weighted queries"
-            where these are used.
+            if they are used.
 
         **options : dict
-            What `from_histogram` takes beside the histogram: `panels`, `ax`, and
-            keywords of matplotlib's ``plot``. Also
-            `groups_query` and `groups_database`, as for
+            Other parameters of `from_histogram`: `panels`, `ax`, and keywords of
+            matplotlib's ``plot``. Also `groups_query` and `groups_database` of
             :func:`~sklearn_talr.histogram.hamming_histogram`.
 
         Returns
@@ -687,14 +685,13 @@ def _spaced_cutoffs(n_items):
 class TieBreakingDisplay:
     """Interval from the worst to the best order of ties, with the expected value as a dot.
 
-    Whoever sorts by Hamming distance and lets chance break the ties may report any value
-    of the interval. Where intervals of two methods overlap, such reports do not tell which
-    is better; the dots do.
+    A tool that sorts by Hamming distance and breaks ties arbitrarily may report any value
+    of the interval. If the intervals of two methods overlap, compare the expected values.
 
-    Make one by `from_estimator`, `from_codes`, `from_histogram` or `from_runs`. All methods
-    and code lengths of a picture are given at once: as a dict whose keys are names of
-    methods and whose values are one set of codes (estimator, histogram), or a list of such
-    of different lengths.
+    Make one by `from_estimator`, `from_codes`, `from_histogram` or `from_runs`. Pass all
+    methods and code lengths of a picture at once: a dict whose keys are names of methods
+    and whose values are one set of codes (estimator, histogram), or a list of them with
+    different lengths.
 
     Parameters
     ----------
@@ -705,7 +702,7 @@ class TieBreakingDisplay:
         Code length of each; None for runs, which have no codes.
 
     names : list of str of length n_intervals, default=None
-        Method of each. None means that all are of one method, which needs no name.
+        Method of each interval. None means that all intervals are of one method.
 
     measure : str or Measure, default="AP"
         The measure, for the label of its axis.
@@ -780,36 +777,35 @@ class TieBreakingDisplay:
         affinity: Affinity = "auto",
         **options: Any,
     ) -> Self:
-        """Encode by fitted hashers, evaluate, and plot.
+        """Encode with fitted hashers, evaluate, and plot.
 
         Parameters
         ----------
         estimator : fitted hasher or Pipeline, list of them, or dict
-            One hasher, a list of hashers of one method and several lengths, or a dict
-            whose keys are names of methods and whose values are either. The name of a
-            single method is its class.
+            One hasher, a list of hashers of one method with several lengths, or a dict
+            whose keys are names of methods and whose values are either. A single method is
+            called by its class.
 
         X_query : array-like of shape (n_queries, n_features)
             Features of the queries.
 
         y_query : targets of length n_queries
-            Targets of the queries, as the affinity takes them; None with an affinity by
+            Targets of the queries, as the affinity takes them. None with an affinity by
             distance.
 
         X_database : array-like of shape (n_database, n_features)
             Features of the database.
 
         y_database : targets of length n_database
-            Targets of the database; None where `y_query` has judgments of all its items.
+            Targets of the database. None if `y_query` has judgments of all its items.
 
-        affinity : "auto" or affinity oracle, default="auto"
-            Who is similar to whom. ``"auto"`` takes the oracle the hasher was fitted with,
-            and the form of `y_database` if it has none.
+        affinity : "auto" or affinity object, default="auto"
+            Definition of similarity. ``"auto"`` takes the affinity that the hasher was
+            fitted with. If it has none, the form of `y_database` decides.
 
         **options : dict
-            What `from_histogram` takes beside the histogram: `measure`, `ax`, and
-            keywords of matplotlib's ``plot`` for the dots. Also
-            `groups_query` and `groups_database`, as for
+            Other parameters of `from_histogram`: `measure`, `ax`, and keywords of
+            matplotlib's ``plot`` for the dots. Also `groups_query` and `groups_database` of
             :func:`~sklearn_talr.histogram.hamming_histogram`.
 
         Returns
@@ -853,14 +849,14 @@ class TieBreakingDisplay:
         Parameters
         ----------
         query_codes : array-like of shape (n_queries, n_bits), PackedCodes, list or dict
-            Codes of the queries, a list of such of several lengths, or a dict whose keys
+            Codes of the queries, a list of codes of several lengths, or a dict whose keys
             are names of methods and whose values are either.
 
         database_codes : array-like of shape (n_database, n_bits), PackedCodes, list or dict
             Codes of the database, in the form of `query_codes` and with its keys.
 
-        affinity : "auto" or affinity oracle
-            Who is similar to whom. ``"auto"`` chooses by the form of `y_database`.
+        affinity : "auto" or affinity object
+            Definition of similarity. ``"auto"`` chooses by the form of `y_database`.
 
         y_query : targets of length n_queries
             Targets of the queries, as the affinity takes them.
@@ -869,9 +865,8 @@ class TieBreakingDisplay:
             Targets of the database.
 
         **options : dict
-            What `from_histogram` takes beside the histogram: `measure`, `ax`, and
-            keywords of matplotlib's ``plot`` for the dots. Also
-            `groups_query` and `groups_database`, as for
+            Other parameters of `from_histogram`: `measure`, `ax`, and keywords of
+            matplotlib's ``plot`` for the dots. Also `groups_query` and `groups_database` of
             :func:`~sklearn_talr.histogram.hamming_histogram`.
 
         Returns
@@ -915,8 +910,8 @@ class TieBreakingDisplay:
         Parameters
         ----------
         histogram : HammingHistogram, list of them, or dict
-            One histogram, a list of such of several code lengths, or a dict whose keys are
-            names of methods and whose values are either.
+            One histogram, a list of histograms of several code lengths, or a dict whose
+            keys are names of methods and whose values are either.
 
         measure : str or Measure, default="AP"
             A measure of :mod:`sklearn_talr.measures`, such as ``nDCG @ 10``, or its name.
@@ -964,13 +959,13 @@ class TieBreakingDisplay:
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Plot what :func:`sklearn_talr.runs.evaluate_run` has returned for some systems.
+        """Plot results of :func:`sklearn_talr.runs.evaluate_run`, one for each system.
 
         Parameters
         ----------
         evaluations : RunEvaluation, list of them, or dict
-            One for each system. Keys of a dict are names of the systems; otherwise the
-            evaluations tell them.
+            One for each system. Keys of a dict are names of the systems. Without a dict the
+            names of the evaluations are used.
 
         measure : str or Measure, default=None
             Which of the evaluated measures to plot; None takes the first.
@@ -993,7 +988,7 @@ class TieBreakingDisplay:
             for result in results:
                 if not hasattr(result, "means"):
                     raise TypeError(
-                        f"from_runs takes what evaluate_run returns, got {result!r}."
+                        f"from_runs takes results of evaluate_run, got {result!r}."
                     )
                 measure = parse_measure(result.measures[0] if measure is None else measure)
                 if str(measure) not in result.means:
@@ -1005,7 +1000,7 @@ class TieBreakingDisplay:
                 names.append(result.name if name is None else name)
         if len(set(names)) < len(names):
             raise ValueError(
-                f"systems must have different names, got {names}. Pass a dict."
+                f"systems must have different names, got {names}. Pass a dict by name."
             )
         display = cls(
             worst=[mean["worst"] for mean in means],
@@ -1028,7 +1023,7 @@ class TieBreakingDisplay:
             Where to plot. None means a new figure.
 
         name : str or list of str, default=None
-            Names of the methods, in order of appearance, in place of those given before.
+            Names of the methods in order of appearance, which replace `names`.
 
         **kwargs : dict
             Passed to matplotlib's ``plot`` for the dots.

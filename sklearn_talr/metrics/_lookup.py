@@ -1,7 +1,7 @@
 """Metrics of hash lookup: the items in the Hamming ball of radius 0, 1, ..., R.
 
-A hash table is searched by looking up every bucket (code) within the radius, so its cost
-is the number of those buckets, whether anything lies in them or not.
+A hash table is searched by looking up every bucket (code) within the radius. The cost is
+the number of these buckets, empty or not.
 
 ==========  ==================================================================
 symbol      meaning
@@ -31,15 +31,15 @@ _RADIUS = [Integral, None]
 def radius_precision(
     histogram: HammingHistogram, radius: Count = None, *, zero_division: float = np.nan
 ) -> Floats:
-    """Relevant fraction of the items within each Hamming radius, query by query.
+    """Precision of hash lookup within each Hamming radius, per query.
 
-    Ties do not matter here: a ball contains all items of a distance or none.
+    It is the relevant fraction of the items within the radius. Ties do not matter: a ball
+    contains all items of a distance or none.
 
-    This is the precision of a lookup, and its mean over queries gives each query the same
-    weight. By default that mean leaves out the queries with nothing relevant, and all that
-    they find is wrong. If most rows have no relative, as in deduplication, it says little
-    about the pairs that are found. :func:`pair_precision` counts the pairs of all queries,
-    and :func:`radius_at_precision` chooses a radius by them.
+    The mean over queries gives each query the same weight. By default it leaves out the
+    queries without relevant items, although everything they find is wrong. If most rows
+    have no duplicate, as in deduplication, use :func:`pair_precision`, which counts the
+    pairs of all queries, and :func:`radius_at_precision`, which chooses a radius.
 
     Parameters
     ----------
@@ -49,12 +49,12 @@ def radius_precision(
         relevant.
 
     radius : int or None, default=None
-        The largest radius. None means the code length, where the ball holds everything.
+        The largest radius. None means the code length, at which the ball holds all items.
 
     zero_division : float, default=np.nan
-        Value of a query with nothing relevant; NaN lets averages leave the query out. The
-        precision of such a query is 0 at every radius. It gets this value all the same, so
-        that all metrics average the same queries.
+        Value of a query without relevant items; NaN lets averages leave the query out. The
+        precision of such a query would be 0 at every radius. It gets this value instead,
+        so that all metrics average the same queries.
 
     Returns
     -------
@@ -65,20 +65,21 @@ def radius_precision(
     Raises
     ------
     TypeError
-        If `histogram` is no HammingHistogram: ties by another score have no radius.
+        If `histogram` is not a HammingHistogram: ties of other scores have no radius.
 
     ValueError
         If `radius` is not from 0 to the code length.
 
     See Also
     --------
-    pair_precision : Right fraction of the pairs that all queries find together.
-    radius_recall : How much of the relevant the ball holds.
-    empty_lookup_fraction : How often the ball is empty.
+    pair_precision : Precision over the pairs of all queries together.
+    radius_recall : Fraction of the relevant items that the ball holds.
+    empty_lookup_fraction : Fraction of the queries whose ball is empty.
 
     Examples
     --------
-    Codes of two bits: a relevant item at distance 1, another and a stranger at 2.
+    Codes of two bits: a relevant item at distance 1, and a relevant and an irrelevant item
+    at distance 2.
 
     >>> from sklearn_talr.histogram import HammingHistogram
     >>> from sklearn_talr.metrics import radius_precision
@@ -103,11 +104,11 @@ def radius_recall(
         Counts by Hamming distance. Every affinity above 0 is relevant.
 
     radius : int or None, default=None
-        The largest radius. None means the code length, where recall is 1.
+        The largest radius. None means the code length, at which recall is 1.
 
     zero_division : float, default=np.nan
-        Recall of a query with nothing relevant, which is undefined; NaN lets averages leave
-        the query out.
+        Recall of a query without relevant items, which is undefined; NaN lets averages
+        leave the query out.
 
     Returns
     -------
@@ -117,15 +118,15 @@ def radius_recall(
     Raises
     ------
     TypeError
-        If `histogram` is no HammingHistogram: ties by another score have no radius.
+        If `histogram` is not a HammingHistogram: ties of other scores have no radius.
 
     ValueError
         If `radius` is not from 0 to the code length.
 
     See Also
     --------
-    pair_recall : Found fraction of the relevant pairs of all queries together.
-    radius_precision : How much of the ball is relevant.
+    pair_recall : Recall over the pairs of all queries together.
+    radius_precision : Relevant fraction of the ball.
 
     Examples
     --------
@@ -147,10 +148,10 @@ def radius_aware_map(
 ) -> Floats:
     r"""Radius-aware mean average precision (RAMAP) of hash lookup.
 
-    Mean average precision knows only the order of the distances. This metric asks for
-    relevant items *near* the query, where few buckets have to be looked up: the precision
-    within each radius is divided by the number of buckets up to there, and averaged
-    (Jiang, Li and Li, eq. 1). RAMAP@R is the mean over queries of
+    Mean average precision depends only on the order of the distances. RAMAP also rewards
+    relevant items at small radii, which need few bucket lookups: the precision within each
+    radius is divided by the number of buckets within it, and averaged over radii (Jiang,
+    Li and Li, eq. 1). RAMAP@R is the mean over queries of
 
     .. math::
 
@@ -166,8 +167,8 @@ def radius_aware_map(
         The largest radius R. None means the code length.
 
     zero_division : float, default=np.nan
-        RAAP of a query with nothing relevant. NaN leaves the query out of the mean; 0.0 is
-        the letter of the definition.
+        RAAP of a query without relevant items. NaN leaves the query out of the mean; 0.0
+        follows the definition to the letter.
 
     Returns
     -------
@@ -178,7 +179,7 @@ def radius_aware_map(
     Raises
     ------
     TypeError
-        If `histogram` is no HammingHistogram: ties by another score have no radius.
+        If `histogram` is not a HammingHistogram: ties of other scores have no radius.
 
     ValueError
         If `radius` is not from 0 to the code length.
@@ -189,9 +190,9 @@ def radius_aware_map(
 
     Notes
     -----
-    The cost grows so fast that RAMAP@R is little more than the precision at radius 0
-    over R + 1. With codes so long that most balls of radius 0 are empty, look at
-    :func:`empty_lookup_fraction` too.
+    The cost grows so fast that RAMAP@R is close to the precision at radius 0 divided by
+    R + 1. If the codes are so long that most balls of radius 0 are empty, report
+    :func:`empty_lookup_fraction` as well.
 
     References
     ----------
@@ -199,8 +200,8 @@ def radius_aware_map(
 
     Examples
     --------
-    The same item, found in the query's own bucket or next to it. The two rankings have
-    the same average precision, but at radius 1 there are 1 + 2 buckets to look up.
+    The relevant item is in the query's own bucket or in a neighboring one. The two rankings
+    have the same average precision, but radius 1 takes 1 + 2 bucket lookups:
 
     >>> from sklearn_talr.histogram import HammingHistogram
     >>> from sklearn_talr.metrics import radius_aware_map
@@ -218,9 +219,9 @@ def radius_aware_map(
 
 @validated(radius=_RADIUS)
 def empty_lookup_fraction(histogram: HammingHistogram, radius: Count = None) -> Floats:
-    """Fraction of the queries that find nothing at all within each Hamming radius.
+    """Fraction of the queries that find no item within each Hamming radius.
 
-    Queries for which no item counts are left out.
+    Queries whose items are all ignored are left out.
 
     Parameters
     ----------
@@ -233,13 +234,13 @@ def empty_lookup_fraction(histogram: HammingHistogram, radius: Count = None) -> 
     Returns
     -------
     fraction : ndarray of shape (radius + 1,)
-        Values in [0, 1], never rising with the radius, one for each radius 0, 1, ...,
-        `radius`.
+        Values in [0, 1], one for each radius 0, 1, ..., `radius`. They never rise with the
+        radius.
 
     Raises
     ------
     TypeError
-        If `histogram` is no HammingHistogram: ties by another score have no radius.
+        If `histogram` is not a HammingHistogram: ties of other scores have no radius.
 
     ValueError
         If `radius` is not from 0 to the code length.
@@ -278,8 +279,8 @@ def lookup_cost(n_bits: int, radius: Count = None) -> Floats:
     -------
     cost : ndarray of shape (radius + 1,)
         :math:`\binom b0 + \dots + \binom br` for codes of b bits and r = 0, 1, ...,
-        `radius`, float64. Sums are made in exact integers and rounded once; beyond the
-        range of float64, :math:`2^{1024}`, they are ``inf``.
+        `radius`, float64. Sums are exact integers, rounded once; from :math:`2^{1024}` on
+        they are ``inf``.
 
     See Also
     --------
@@ -339,34 +340,32 @@ def _check_radius(radius, n_bits):
 def pair_precision(
     histogram: HammingHistogram, radius: Count = None, *, zero_division: float = np.nan
 ) -> Floats:
-    r"""Right fraction of the pairs that are found within each Hamming radius.
+    r"""Fraction of true pairs among the pairs found within each Hamming radius.
 
-    A query and an item within the radius are a pair that is found. The pair is right if the
-    item is relevant to the query. Pairs of all queries are counted together (the *micro
-    average*), and so are those of queries with nothing relevant, all of which are wrong:
+    A query and an item within the radius are a found pair. The pair is right if the item is
+    relevant to the query. Pairs of all queries are counted together (the *micro average*),
+    also the pairs of queries without relevant items, which are all wrong:
 
     .. math::
 
         \mathrm{precision}(r) = \frac{\text{right pairs within } r}{\text{pairs within } r}.
 
-    This is what deduplication asks for: how many of the pairs that are reported as
-    duplicates are duplicates.
+    In deduplication it is the fraction of the reported pairs that are duplicates.
 
     Parameters
     ----------
     histogram : HammingHistogram
-        Counts by Hamming distance. Every affinity above 0 is right. For the pairs of one
-        set, make it by :func:`~sklearn_talr.histogram.hamming_histogram` with
-        ``exclude_self=True``; every pair counts twice in it then, which changes no
-        fraction. For pairs that were labeled one by one, make it by
-        :meth:`HammingHistogram.from_pairs
+        Counts by Hamming distance. Every affinity above 0 is right. For the pairs within
+        one set use :func:`~sklearn_talr.histogram.hamming_histogram` with
+        ``exclude_self=True``; it counts every pair twice, which changes no fraction. For
+        pairs that were labeled one by one use :meth:`HammingHistogram.from_pairs
         <sklearn_talr.histogram.HammingHistogram.from_pairs>`.
 
     radius : int or None, default=None
-        The largest radius. None means the code length, where all pairs are found.
+        The largest radius. None means the code length, at which all pairs are found.
 
     zero_division : float, default=np.nan
-        Precision at radii within which there is no pair at all.
+        Precision at radii within which there are no pairs.
 
     Returns
     -------
@@ -376,28 +375,28 @@ def pair_precision(
     Raises
     ------
     TypeError
-        If `histogram` is no HammingHistogram: ties by another score have no radius.
+        If `histogram` is not a HammingHistogram: ties of other scores have no radius.
 
     ValueError
         If `radius` is not from 0 to the code length.
 
     See Also
     --------
-    pair_recall : How many of the right pairs are found.
-    radius_at_precision : The largest radius of a wanted precision.
-    radius_precision : The precision of each query, whose mean weighs queries alike.
+    pair_recall : Fraction of the right pairs that are found.
+    radius_at_precision : The largest radius with a required precision.
+    radius_precision : The precision of each query, whose mean weights all queries equally.
 
     Notes
     -----
-    Precision depends on the size of the set. In one of twice the size a row finds twice as
-    many strangers within a radius, and no more duplicates if each row has as many as
-    before. So the precision within a sample is above that within the whole. Rank labeled
-    queries against the whole, or label some of the pairs that the whole has.
+    Precision depends on the number of rows. In a set of twice the size each row has twice
+    as many wrong pairs within a radius, but the same number of duplicates. So the precision
+    measured on a sample of rows is too high. Rank labeled queries against the whole set, or
+    label a random sample of the pairs of the whole set.
 
     Examples
     --------
-    Four rows, the first two of which are duplicates. The third has the code of the first,
-    too: a tie at distance 0, of a right pair and a wrong one.
+    Four rows, the first two of which are duplicates. The third row has the same code as the
+    first two, so that a right pair and wrong pairs are tied at distance 0:
 
     >>> from sklearn_talr.histogram import hamming_histogram
     >>> from sklearn_talr.metrics import pair_precision, radius_precision
@@ -406,8 +405,8 @@ def pair_precision(
     >>> pair_precision(histogram).round(2)
     array([0.33, 0.17, 0.17])
 
-    The mean of what rows with a duplicate find is another number. It leaves out the pairs
-    that the third and the fourth row find, all of which are wrong:
+    The mean precision of the rows with a duplicate differs. It leaves out the pairs of the
+    third and the fourth row, which are all wrong:
 
     >>> radius_precision(histogram)[:2].mean(axis=0).round(2)
     array([0.5 , 0.33, 0.33])
@@ -435,33 +434,34 @@ def pair_recall(
         0 is right.
 
     radius : int or None, default=None
-        The largest radius. None means the code length, where recall is 1.
+        The largest radius. None means the code length, at which recall is 1.
 
     zero_division : float, default=np.nan
-        Recall if there is no right pair at all.
+        Recall if there are no right pairs.
 
     Returns
     -------
     recall : ndarray of shape (radius + 1,)
-        Values in [0, 1], never falling with the radius, one for each radius 0, 1, ...,
-        `radius`.
+        Values in [0, 1], one for each radius 0, 1, ..., `radius`. They never fall with the
+        radius.
 
     Raises
     ------
     TypeError
-        If `histogram` is no HammingHistogram: ties by another score have no radius.
+        If `histogram` is not a HammingHistogram: ties of other scores have no radius.
 
     ValueError
         If `radius` is not from 0 to the code length.
 
     See Also
     --------
-    pair_precision : How many of the pairs found are right.
-    radius_recall : The recall of each query, whose mean weighs queries alike.
+    pair_precision : Fraction of the found pairs that are right.
+    radius_recall : The recall of each query, whose mean weights all queries equally.
 
     Examples
     --------
-    Two pairs of duplicates. One pair has one code, the codes of the other differ in a bit:
+    Two pairs of duplicates. The codes of the first pair are equal, the codes of the second
+    differ in one bit:
 
     >>> from sklearn_talr.histogram import hamming_histogram
     >>> from sklearn_talr.metrics import pair_recall
@@ -482,12 +482,12 @@ def pair_recall(
 def radius_at_precision(
     histogram: HammingHistogram, precision: float, *, confidence: float | None = None
 ) -> int:
-    r"""Return the largest Hamming radius within which enough of the pairs found are right.
+    r"""Return the largest Hamming radius with a required precision of the found pairs.
 
-    Recall never falls with the radius, so of all radii with this precision the largest one
-    finds the most:
+    Recall never falls with the radius, so the largest radius with this precision has the
+    highest recall:
 
-    .. math:: \max\, \{r : \mathrm{precision}(r) \ge \text{the wanted one}\}.
+    .. math:: \max\, \{r : \mathrm{precision}(r) \ge \text{required precision}\}.
 
     Parameters
     ----------
@@ -495,13 +495,13 @@ def radius_at_precision(
         Counts by Hamming distance of labeled pairs, made as for :func:`pair_precision`.
 
     precision : float
-        The wanted precision of the pairs found, above 0 and at most 1.
+        The required precision of the found pairs, above 0 and at most 1.
 
     confidence : float, default=None
-        None asks for the precision of the labeled pairs themselves. A number between 0 and
-        1, such as 0.95, asks for a lower bound of the precision of all pairs, if the
-        labeled ones are a random sample. It needs pairs that were drawn one by one, from
-        :meth:`HammingHistogram.from_pairs
+        With None the labeled pairs themselves must have the precision. With a number
+        between 0 and 1, such as 0.95, a lower confidence bound of the precision of all
+        pairs must reach it, if the labeled pairs are a random sample. It needs pairs that
+        were drawn one by one, from :meth:`HammingHistogram.from_pairs
         <sklearn_talr.histogram.HammingHistogram.from_pairs>`.
 
     Returns
@@ -512,29 +512,30 @@ def radius_at_precision(
     Raises
     ------
     TypeError
-        If `histogram` is no HammingHistogram: ties by another score have no radius.
+        If `histogram` is not a HammingHistogram: ties of other scores have no radius.
 
     ValueError
-        If no radius has the precision, or no pairs were labeled, or there is a
-        `confidence` and a table of several queries.
+        If no radius has the precision, no pairs were labeled, or `confidence` is set and
+        the table has several queries.
 
     See Also
     --------
-    pair_precision, pair_recall : What is found within each radius.
+    pair_precision, pair_recall : Precision and recall within each radius.
     sklearn_talr.neighbors.HammingNeighbors.radius_neighbors : Finds the pairs.
 
     Notes
     -----
-    A radius that was chosen by few pairs is uncertain. Where all of n labeled pairs within
-    a radius are right, the precision may still be as low as about :math:`1 - 3/n` (with
-    confidence 0.95): 99 % take 300 pairs. With `confidence`, each radius has the exact
-    one-sided bound of Clopper and Pearson: the precision with which p or more of n pairs
-    are right with probability ``1 - confidence``. It holds for each radius by itself. As
-    the best of several radii is returned, check it on other pairs if much depends on it.
+    A radius that was chosen with few pairs is uncertain. Even if all n labeled pairs within
+    a radius are right, the precision can be as low as about :math:`1 - 3/n` (with
+    confidence 0.95): a precision of 99 % takes 300 pairs. With `confidence`, each radius
+    has the exact one-sided bound of Clopper and Pearson: the precision with which p or more
+    of n pairs are right with probability ``1 - confidence``. It holds for each radius by
+    itself, and the best of several radii is returned. So check it on other pairs if much
+    depends on it.
 
-    Labeled pairs must be drawn at random from the pairs within the largest radius that
-    matters, in the set that is searched. As many duplicates as strangers, chosen by hand,
-    tell nothing about precision. Neither does a smaller set, see :func:`pair_precision`.
+    Draw the labeled pairs at random from the pairs within the largest radius of interest,
+    in the set that is searched. A hand-picked sample with as many duplicates as other pairs
+    does not estimate precision. Neither does a smaller set, see :func:`pair_precision`.
 
     References
     ----------
@@ -543,8 +544,8 @@ def radius_at_precision(
 
     Examples
     --------
-    Pairs at distance 0, 0, 1, 1 and 2. The two at distance 1 are tied, so that a radius
-    takes both or none, and one of them is wrong:
+    Pairs at the distances 0, 0, 1, 1 and 2. The two pairs at distance 1 are tied, so that a
+    radius finds both or none, and one of them is wrong:
 
     >>> from sklearn_talr.histogram import HammingHistogram
     >>> from sklearn_talr.metrics import radius_at_precision
@@ -554,32 +555,35 @@ def radius_at_precision(
     >>> radius_at_precision(histogram, 0.9), radius_at_precision(histogram, 0.8)
     (0, 2)
 
-    Five pairs leave the precision wide open. They are enough for half:
+    With only five pairs the lower bound is far below the precision of the sample:
 
     >>> radius_at_precision(histogram, 0.3, confidence=0.95)
     2
     """
     n, p = _pairs_found(histogram, None, "radius_at_precision")
     if not n[-1]:
-        raise ValueError("histogram holds no pair, so that no radius can be chosen by it.")
+        raise ValueError(
+            "histogram has no pairs: pass the table of labeled pairs, as "
+            "HammingHistogram.from_pairs makes it."
+        )
     if confidence is None:
         reached = p / np.maximum(n, 1)
         reached_name = "precision is"
-        remedy = "Ask for less"
+        remedy = "Pass a lower precision"
     else:
         if len(histogram) != 1:
             raise ValueError(
                 "confidence needs pairs that were drawn one by one, as tabulated by "
-                f"HammingHistogram.from_pairs, got a table of {len(histogram)} queries: "
-                "pairs of one query depend on each other, and those of one set count "
-                "twice. Pass confidence=None, or label a random sample of the pairs."
+                f"HammingHistogram.from_pairs, got a table of {len(histogram)} queries, "
+                "whose pairs are not independent. Pass confidence=None, or label a random "
+                "sample of the pairs."
             )
-        # The bound is the least precision with which p or more of n pairs are right often
-        # enough.
+        # The bound is the precision with which p or more of n pairs are right with
+        # probability 1 - confidence.
         bound = betaincinv(np.maximum(p, 1), n - p + 1, 1 - confidence)
         reached = np.where(p > 0, bound, 0)
         reached_name = "lower bound of the precision is"
-        remedy = "Ask for less, or label more pairs"
+        remedy = "Pass a lower precision, or label more pairs"
     radii = np.flatnonzero((reached >= precision) & (n > 0))
     if not len(radii):
         best = int(np.argmax(np.where(n > 0, reached, -1)))

@@ -30,8 +30,8 @@ def tie_breaking_range(
 ) -> TieBreakingRange:
     """Worst, expected and best value of a measure over all orders of tied items.
 
-    A measurement that breaks ties by accident (by database order, say) may report any
-    value between worst and best; the expected value is the tie-aware measure.
+    A tool that breaks ties arbitrarily, for example by database order, may report any value
+    between worst and best. The expected value is the tie-aware measure.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def tie_breaking_range(
         several.
 
     zero_division : float, default=np.nan
-        Value of a query with nothing relevant; NaN lets averages leave the query out.
+        Value of a query without relevant items; NaN lets averages leave the query out.
 
     Returns
     -------
@@ -54,14 +54,14 @@ def tie_breaking_range(
     Raises
     ------
     ValueError
-        If `measure` is not known, or is one of runs only.
+        If `measure` is not known, or is a measure of runs only.
 
     Notes
     -----
-    Worst and best are reached by sorting every tie by affinity, except of
-    ``AP(denominator="retrieved")``: to retrieve nothing relevant at rank k can be better
-    than to retrieve it so late. There, how many relevant items of the divided tie are
-    retrieved is chosen by the value.
+    The worst and the best order sort every tie by affinity. ``AP(denominator="retrieved")``
+    is an exception, as it can fall if a relevant item is retrieved at a late rank. There
+    the number of relevant items of the divided tie that are retrieved is chosen so that the
+    value is lowest or highest.
 
     References
     ----------
@@ -117,19 +117,19 @@ def retrieval_report(
 ) -> Any:
     """Worst, expected and best value of several measures, averaged over the queries.
 
-    Distances are counted once; every number is read from that table.
+    Distances are counted once, for all measures.
 
     Parameters
     ----------
     query_codes, database_codes : array-like of shape (n, n_bits) of 0/1, or PackedCodes
         Codes of the queries and of the database.
 
-    affinity : "auto" or affinity oracle
-        Who is similar to whom, see :mod:`sklearn_talr.affinity`. ``"auto"`` chooses by the
-        form of `y_database`.
+    affinity : "auto" or affinity object
+        Definition of similarity, see :mod:`sklearn_talr.affinity`. ``"auto"`` chooses by
+        the form of `y_database`.
 
     y_query, y_database : targets of length n_queries and n_database
-        Labels, indicators, feature rows or a PrecomputedAffinity, as the oracle takes
+        Labels, indicators, feature rows or a PrecomputedAffinity, as the affinity takes
         them.
 
     measures : str, Measure, or sequence of them, default=("AP", "nDCG", "P@10", "RR")
@@ -141,12 +141,12 @@ def retrieval_report(
         ranked against itself.
 
     groups_query, groups_database : array-like of shape (n,), default=None
-        Labels of groups. Items of the query's own group do not count, as for
+        Labels of groups. Items of the query's own group are ignored, as in
         :func:`~sklearn_talr.histogram.hamming_histogram`.
 
     zero_division : float, default=np.nan
-        Value, in all measures, of a query with nothing relevant. NaN leaves the query out
-        of all means, except of the fraction of empty lookups, which is over all queries.
+        Value, in all measures, of a query without relevant items. NaN leaves the query out
+        of all means, except the fraction of empty lookups, which is over all queries.
 
     sample_weight : array-like of shape (n_queries,), default=None
         Weights of the queries in the means.
@@ -155,12 +155,12 @@ def retrieval_report(
         Also report hash lookup within this Hamming radius: precision, recall, RAMAP, the
         fraction of queries that find nothing, and the number of buckets to look up. Ties
         do not matter to hash lookup, so its worst, expected and best values are equal.
-        Queries with nothing relevant are left out of the first three, with all that they
-        find, which is wrong; :func:`pair_precision` counts it, as deduplication wants.
+        Queries without relevant items are left out of precision, recall and RAMAP. For
+        deduplication use :func:`pair_precision`, which counts their wrong pairs.
 
     by : array-like of shape (n_queries,), default=None
-        Labels of the queries, such as class, camera or language. Each label gets a report:
-        a mean over all queries hides rare ones.
+        Labels of the queries, such as class, camera or language. Each label gets its own
+        report, since a mean over all queries hides rare labels.
 
     as_frame : bool or "auto", default="auto"
         True returns a pandas DataFrame, False a dict; "auto" a DataFrame if pandas is
@@ -171,12 +171,12 @@ def retrieval_report(
     report : DataFrame or dict of dict
         ``report.loc[name, column]`` or ``report[name][column]``. Columns are "worst",
         "expected" and "best", and names are those of the measures, with the gain that
-        DCG and nDCG have: ``nDCG(dcg="exp-log2")`` for ``nDCG``. If pairs did not
-        count, the row "pairs_left_out" says how many, but for samples with themselves.
-        With `by` there is such a report for each label, ``report.loc[label]``, and the
-        means of labels as "macro avg". Further columns are the number of queries that
-        have a value, and the ends of a 95 % interval of the expected mean, by
-        :func:`~sklearn_talr.inference.mean_interval`.
+        DCG and nDCG have: ``nDCG(dcg="exp-log2")`` for ``nDCG``. If pairs were ignored,
+        the row "pairs_left_out" has their number, without samples paired with themselves.
+        With `by` there is such a report for each label, ``report.loc[label]``, and the mean
+        over labels, "macro avg". Its further columns are "n_queries", the number of queries
+        that have a value, and "low" and "high", the ends of a 95 % interval of the expected
+        mean from :func:`~sklearn_talr.inference.mean_interval`.
 
     Raises
     ------
@@ -194,7 +194,7 @@ def retrieval_report(
 
     Examples
     --------
-    Each query ties its only relative with a stranger:
+    Each query ties its only relevant item with an irrelevant one:
 
     >>> from sklearn_talr.metrics import retrieval_report
     >>> codes = [[0, 0], [0, 1], [1, 0], [1, 1]]
@@ -255,47 +255,48 @@ def retrieval_report_from_estimator(
     by: Column = None,
     as_frame: bool | Literal["auto"] = "auto",
 ) -> Any:
-    """Encode by a fitted hasher, and report measures averaged over the queries.
+    """Encode with a fitted hasher, and report measures averaged over the queries.
 
-    The parameters are in the order that `from_estimator` of the displays has.
+    The parameters have the order of `from_estimator` of the displays.
 
     Parameters
     ----------
     estimator : fitted hasher, or Pipeline that ends in one
-        What makes the codes.
+        The hasher that encodes queries and database.
 
     X_query : array-like of shape (n_queries, n_features)
         Features of the queries.
 
     y_query : targets of length n_queries
-        Targets of the queries, as the affinity takes them; None with an affinity by
+        Targets of the queries, as the affinity takes them. None with an affinity by
         distance.
 
     X_database : array-like of shape (n_database, n_features)
         Features of the database.
 
     y_database : targets of length n_database
-        Targets of the database; None where `y_query` has judgments of all its items.
+        Targets of the database. None if `y_query` has judgments of all its items.
 
-    affinity : "auto" or affinity oracle, default="auto"
-        Who is similar to whom. ``"auto"`` takes the oracle the hasher was fitted with, and
-        the form of `y_database` if it has none.
+    affinity : "auto" or affinity object, default="auto"
+        Definition of similarity. ``"auto"`` takes the affinity that the hasher was fitted
+        with. If it has none, the form of `y_database` decides.
 
     query : {"auto", "bits", "weights"}, default="auto"
-        How codes are asked, as for :func:`make_retrieval_scorer`: by bits, by weights, or
-        as the hasher wants it. There is no `radius` by weights.
+        How queries are compared with codes, as for :func:`make_retrieval_scorer`: as bits,
+        with weights (asymmetric distance), or in the hasher's default way. With weights
+        there is no `radius`.
 
     measures : str, Measure, or sequence of them, default=("AP", "nDCG", "P@10", "RR")
         Measures of :mod:`sklearn_talr.measures`, such as ``nDCG @ 10``, or their names. P,
         R, F1 and Success need a cutoff: over all ranks they do not depend on the ranking.
 
     groups_query, groups_database : array-like of shape (n,), default=None
-        Labels of groups. Items of the query's own group do not count, as for
+        Labels of groups. Items of the query's own group are ignored, as in
         :func:`~sklearn_talr.histogram.hamming_histogram`.
 
     zero_division : float, default=np.nan
-        Value, in all measures, of a query with nothing relevant. NaN leaves the query out
-        of all means, except of the fraction of empty lookups, which is over all queries.
+        Value, in all measures, of a query without relevant items. NaN leaves the query out
+        of all means, except the fraction of empty lookups, which is over all queries.
 
     sample_weight : array-like of shape (n_queries,), default=None
         Weights of the queries in the means.
@@ -304,12 +305,12 @@ def retrieval_report_from_estimator(
         Also report hash lookup within this Hamming radius: precision, recall, RAMAP, the
         fraction of queries that find nothing, and the number of buckets to look up. Ties
         do not matter to hash lookup, so its worst, expected and best values are equal.
-        Queries with nothing relevant are left out of the first three, with all that they
-        find, which is wrong; :func:`pair_precision` counts it, as deduplication wants.
+        Queries without relevant items are left out of precision, recall and RAMAP. For
+        deduplication use :func:`pair_precision`, which counts their wrong pairs.
 
     by : array-like of shape (n_queries,), default=None
-        Labels of the queries, such as class, camera or language. Each label gets a report:
-        a mean over all queries hides rare ones.
+        Labels of the queries, such as class, camera or language. Each label gets its own
+        report, since a mean over all queries hides rare labels.
 
     as_frame : bool or "auto", default="auto"
         True returns a pandas DataFrame, False a dict; "auto" a DataFrame if pandas is
@@ -320,9 +321,9 @@ def retrieval_report_from_estimator(
     report : DataFrame or dict of dict
         ``report.loc[name, column]`` or ``report[name][column]``. Columns are "worst",
         "expected" and "best", and names are those of the measures, with the gain that
-        DCG and nDCG have: ``nDCG(dcg="exp-log2")`` for ``nDCG``. The
-        columns of a DataFrame are named by the query, "bits" or "weights". Pairs that did
-        not count, and `by`, are reported as by :func:`retrieval_report`.
+        DCG and nDCG have: ``nDCG(dcg="exp-log2")`` for ``nDCG``. The name of a DataFrame's
+        columns is the kind of query, "bits" or "weights". Ignored pairs and `by` are
+        reported as in :func:`retrieval_report`.
 
     Raises
     ------
@@ -355,7 +356,7 @@ def retrieval_report_from_estimator(
     _refuse_unlike_queries(X_query, "X_query", sample_weight, by)
     query = FittedHasher.of(estimator).query_form(query)
     if query == "weights" and radius is not None:
-        raise ValueError("radius is a Hamming distance; pass query='bits' with it.")
+        raise ValueError("radius is a Hamming distance, so it needs query='bits'.")
     request = ReportRequest.from_parameters(
         measures=measures,
         zero_division=zero_division,
@@ -388,7 +389,7 @@ def _refuse_unlike_queries(queries, name, sample_weight, by):
 
 @dataclass(frozen=True, eq=False)
 class ReportRequest:
-    """What a report is asked for, checked before anything is counted.
+    """Parameters of a report, checked before anything is counted.
 
     Parameters
     ----------
@@ -428,7 +429,9 @@ class ReportRequest:
     ):
         """Check the parameters of a public function."""
         if by is not None and sample_weight is not None:
-            raise ValueError("by weighs queries of a label alike; pass no sample_weight.")
+            raise ValueError(
+                "by gives all queries of a label the same weight: pass by or sample_weight."
+            )
         measures, _ = parse_measures(measures)
         return cls(
             measures=measures,
@@ -458,7 +461,7 @@ def _report(histograms, n_items, request):
     """Evaluate the histograms of consecutive queries, and average over the queries.
 
     There is a single histogram if the request has a radius. Each query has `n_items` items
-    unless some do not count.
+    unless some are ignored.
     """
     names = request.names
     lookup = {}
@@ -488,7 +491,7 @@ def _report(histograms, n_items, request):
 
 
 def _measure_queries(histograms, n_items, request):
-    """Values of the queries, (n_queries, n_measures, 3), and items that do not count."""
+    """Values of the queries, (n_queries, n_measures, 3), and numbers of ignored items."""
     values = []
     n_left_out = []
     for histogram in histograms:
@@ -528,13 +531,13 @@ def _tables_by_label(values, names, fixed_rows, n_left_out, by):
         Worst, expected and best values.
 
     names : list of str
-        What has these values.
+        Names of measures and lookup values.
 
     fixed_rows : dict of list
         Further rows, equal for all labels.
 
     n_left_out : ndarray of shape (n_queries,) of int
-        Number of items that do not count.
+        Number of ignored items.
 
     by : array-like of shape (n_queries,)
         Label of each query.

@@ -1,4 +1,4 @@
-"""Pictures of runs that were compared: query by query, in tiers, and by ranks."""
+"""Displays of compared runs: query by query, in tiers, and by ranks."""
 
 from dataclasses import dataclass
 from string import ascii_uppercase
@@ -41,11 +41,11 @@ class _ComparisonDisplay:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class RunDifferencesDisplay(_ComparisonDisplay):
-    """Differences of two runs in each query, sorted, with what ties can do to them.
+    """Differences of two runs in each query, sorted, with their ranges over tie orders.
 
     A bar is the expected difference in one query. Its thin line reaches from the least to
-    the greatest difference that orders of tied documents can make. Where that line crosses
-    0 ties decide which run is better in the query, and the bar is gray.
+    the greatest difference over all orders of tied documents. If the line crosses 0, ties
+    decide which run is better in the query, and the bar is gray.
 
     Make one by `from_comparison`.
 
@@ -55,7 +55,7 @@ class RunDifferencesDisplay(_ComparisonDisplay):
         Expected difference in each query, and its limits over orders of ties.
 
     names : tuple of two str
-        The two runs. Differences are of the first less the second.
+        The two runs. Differences are first minus second.
 
     measure : str or Measure, default="AP"
         The measure, for the label of its axis.
@@ -66,7 +66,7 @@ class RunDifferencesDisplay(_ComparisonDisplay):
         The differences, the greatest first.
 
     ranges_ : matplotlib LineCollection
-        What ties can do.
+        Ranges of the differences over orders of ties.
 
     ax_ : matplotlib Axes
         Axes with the picture.
@@ -122,7 +122,7 @@ class RunDifferencesDisplay(_ComparisonDisplay):
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Plot two runs of what :func:`sklearn_talr.runs.compare_runs` has returned.
+        """Plot two runs of a comparison by :func:`sklearn_talr.runs.compare_runs`.
 
         Parameters
         ----------
@@ -256,7 +256,7 @@ class TiersDisplay(_ComparisonDisplay):
         The confidence intervals.
 
     ranges_ : matplotlib BarContainer
-        What ties can do.
+        Ranges of the means over orders of ties.
 
     tiers_ : list of matplotlib Line2D
         A line for each tier.
@@ -327,7 +327,7 @@ class TiersDisplay(_ComparisonDisplay):
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Plot what :func:`sklearn_talr.runs.compare_runs` has returned.
+        """Plot a comparison by :func:`sklearn_talr.runs.compare_runs`.
 
         Parameters
         ----------
@@ -398,7 +398,7 @@ class TiersDisplay(_ComparisonDisplay):
         for number, tier in enumerate(self.tiers):
             tier_rows = sorted(list(self.names).index(name) for name in tier)
             self.tiers_ += self._draw_bracket(ax, number, tier_rows)
-        xlabel = f"{_label(self.measure)}: mean, interval, what ties can do"
+        xlabel = f"{_label(self.measure)}: mean, interval, range over tie orders"
         return self._finish_systems(ax, xlabel)
 
     def _draw_bracket(self, ax, number, tier_rows):
@@ -433,8 +433,9 @@ class TiersDisplay(_ComparisonDisplay):
 class RanksDisplay(_ComparisonDisplay):
     """Ranks that tests leave to systems, for many systems.
 
-    Systems are rows, the best on top. A bar reaches from the best to the worst place that
-    a system may have, and the dot is its place by the means.
+    Systems are rows, the best on top. A bar reaches from the best to the worst rank that a
+    system may have: 1 plus the number of significantly better systems, and the number of
+    systems minus the number of significantly worse ones. The dot is its rank by the mean.
 
     Make one by `from_comparison`.
 
@@ -444,7 +445,7 @@ class RanksDisplay(_ComparisonDisplay):
         Names of the systems, by descending mean.
 
     rank_low, rank_high : array-like of shape (n_systems,)
-        The best and the worst place of each.
+        The best and the worst rank of each system.
 
     measure : str or Measure, default="AP"
         The measure, for the label of the axis.
@@ -452,7 +453,7 @@ class RanksDisplay(_ComparisonDisplay):
     Attributes
     ----------
     dots_ : matplotlib Line2D
-        Places by the means.
+        Ranks by the means.
 
     ranges_ : matplotlib BarContainer
         Ranges of ranks.
@@ -501,7 +502,7 @@ class RanksDisplay(_ComparisonDisplay):
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Plot what :func:`sklearn_talr.runs.compare_runs` has returned.
+        """Plot a comparison by :func:`sklearn_talr.runs.compare_runs`.
 
         Parameters
         ----------
@@ -512,7 +513,7 @@ class RanksDisplay(_ComparisonDisplay):
             Which of the compared measures to plot; None takes the first.
 
         n_first : int, default=None
-            How many of the systems to plot, the best; None plots all.
+            Number of systems to plot, the best first. None plots all.
 
         ax : matplotlib Axes, default=None
             Where to plot. None means a new figure.
@@ -570,7 +571,7 @@ class RanksDisplay(_ComparisonDisplay):
 
 
 def _named_measure(measure):
-    """A Measure, or the name that a table of scores has for one of its own."""
+    """A Measure, or the name of another measure in a table of scores."""
     try:
         return parse_measure(measure)
     except ValueError:
@@ -585,13 +586,13 @@ def place_of_measure(comparison, measure):
     """Return the column and the name of a measure of a comparison, by default the first."""
     if not hasattr(comparison, "tiers") or not hasattr(comparison, "evaluations"):
         raise TypeError(
-            "from_comparison takes what compare_runs returns, got "
+            "from_comparison takes results of compare_runs or compare_scores, got "
             f"{type(comparison).__name__}."
         )
     name = comparison.measures[0] if measure is None else str(_named_measure(measure))
     if name not in comparison.measures:
         raise ValueError(
-            f"measure must be one of {comparison.measures}, which were compared, got "
+            f"measure must be one of the compared measures {comparison.measures}, got "
             f"{name!r}."
         )
     return comparison.measures.index(name), name

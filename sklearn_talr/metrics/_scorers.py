@@ -1,4 +1,4 @@
-"""Scorers that let model selection see a tie-aware measure of a hasher or ranker."""
+"""Scorers for model selection of hashers and rankers by tie-aware measures."""
 
 from numbers import Real
 
@@ -37,7 +37,7 @@ def estimator_histograms(
     groups_query=None,
     groups_database=None,
 ):
-    """Encode samples by a fitted hasher, and count items by tie for each as a query.
+    """Encode samples with a fitted hasher, and count the items in each tie per query.
 
     The parameters mean what they mean for :func:`make_retrieval_scorer` and its scorer.
 
@@ -51,9 +51,10 @@ def estimator_histograms(
     exclude_self = isinstance(database, str)
     if exclude_self and hasher.has_two_views:
         raise ValueError(
-            "database='rest' ranks the samples for each other, but the hasher was fitted "
-            "to queries of another kind (X_query). Pass database=(X_items, y_items), or "
-            "(X_items, None) where y has judgments of all items, and score queries."
+            "database='rest' ranks the samples against each other, but the hasher was "
+            "fitted to queries of another kind (X_query). Score queries, and pass "
+            "database=(X_items, y_items), or (X_items, None) if y has judgments of all "
+            "items."
         )
     X_items, y_items = (X, None) if exclude_self else database
     refuse_unlike_labels(X, y, ("X", "y"))
@@ -86,7 +87,7 @@ def estimator_histograms(
 def _settle_both_sides(hasher, X, y, X_items, y_items, *, affinity, exclude_self):
     """The affinity of queries and items, and the targets of both that it takes."""
     if y_items is not None:
-        # The form of many items says more than the form of few queries.
+        # The form of many items is less ambiguous than the form of few queries.
         affinity, y_items = _settle_targets(hasher, X_items, y_items, affinity)
     oracle, y_query = _settle_targets(hasher, X, y, affinity)
     if exclude_self:
@@ -101,7 +102,7 @@ def _settle_both_sides(hasher, X, y, X_items, y_items, *, affinity, exclude_self
 
 
 def _encode(hasher, X, X_items, *, exclude_self):
-    """Codes of the queries and of the items, which are the same where each is the other."""
+    """Codes of the queries and of the items; with `exclude_self` they are the same."""
     if hasattr(hasher.hasher, "encode_query"):
         return hasher.encode_query(X), hasher.encode(X_items)
     query_codes = hasher.transform(X)
@@ -117,11 +118,11 @@ def name_of(estimator, query="bits"):
 
 
 def _settle_targets(hasher, X, y, affinity):
-    """The affinity that samples have by default or as asked, and the targets it takes."""
+    """The affinity of the samples, and their targets in the form that it takes."""
     if isinstance(affinity, str):
         affinity = hasher.affinity_of(affinity)
         if y is not None and getattr(affinity, "comes_with_targets", False):
-            # The targets bring a matrix of their own.
+            # The targets hold their own affinity matrix.
             affinity = "auto"
     if y is None:
         if not getattr(affinity, "by_distance", False):
@@ -140,22 +141,21 @@ def make_ranking_scorer(
 ) -> Callable[..., Any]:
     """Make a scorer for rankers, classifiers and regressors that score items of queries.
 
-    The scorer ranks the items of each query by `decision_function`, or by `predict_proba`
-    of the positive class where there is none, or else by `predict`, and averages the
-    measure over the queries. `groups` tell the queries
-    apart. A search hands them on under
-    ``sklearn.set_config(enable_metadata_routing=True)``, and to the scorer it does so
-    unasked.
+    The scorer ranks the items of each query by `decision_function`, or else by
+    `predict_proba` of the positive class, or else by `predict`, and averages the measure
+    over the queries. `groups` are the queries of the samples. A search passes `groups` to
+    the scorer if metadata routing is on:
+    ``sklearn.set_config(enable_metadata_routing=True)``. The scorer requests them itself.
 
     Parameters
     ----------
     measure : str, Measure, or sequence of them, default="nDCG"
         A measure of :mod:`sklearn_talr.measures`, such as ``nDCG @ 10``, or its name. With
-        a sequence the scorer returns several scores, and a search needs to be told by
-        `refit` which of them counts.
+        a sequence the scorer returns several scores, and `refit` of a search names the one
+        to select by.
 
     zero_division : float, default=np.nan
-        Value of a query with nothing relevant. NaN leaves the query out of the mean.
+        Value of a query without relevant items. NaN leaves the query out of the mean.
 
     Returns
     -------
@@ -170,7 +170,7 @@ def make_ranking_scorer(
     Raises
     ------
     ValueError
-        If `measure` is not known, or is one of runs only.
+        If `measure` is not known, or is a measure of runs only.
 
     See Also
     --------
@@ -216,7 +216,7 @@ class _Scorer:
     wants_groups = False
 
     def set_score_request(self, *, groups):
-        """Ask scikit-learn for `groups`, or for metadata of another name as these."""
+        """Request `groups` from scikit-learn, or metadata of another name as `groups`."""
         self.wants_groups = groups
         return self
 
@@ -251,11 +251,10 @@ class _RankingScorer(_Scorer):
         if groups is None:
             raise ValueError(
                 "make_ranking_scorer needs groups, the query of each sample. A search "
-                "hands them on after sklearn.set_config(enable_metadata_routing=True). To "
-                "what hands on no metadata, such as permutation_importance, pass "
-                "functools.partial(scorer, groups=groups) with the groups of the samples "
-                "that are scored. If all samples are one ranking, give them all the same "
-                "group."
+                "passes them on after sklearn.set_config(enable_metadata_routing=True). "
+                "Functions without metadata routing, such as permutation_importance, need "
+                "functools.partial(scorer, groups=groups) with the groups of the scored "
+                "samples. If all samples are one ranking, give them all the same group."
             )
         refuse_unlike_labels(X, y, ("X", "y"))
         refuse_unlike_labels(X, groups, ("X", "groups"))
@@ -276,7 +275,7 @@ class _RankingScorer(_Scorer):
 
 
 def _item_scores(estimator, X):
-    """The score of each sample, by which the items of a query are ranked."""
+    """The score of each sample, which ranks the items of a query."""
     if hasattr(estimator, "decision_function"):
         scores = estimator.decision_function(X)
     elif hasattr(estimator, "predict_proba"):
@@ -287,9 +286,9 @@ def _item_scores(estimator, X):
         return scores
     if scores.shape[1] > 2:
         raise ValueError(
-            "make_ranking_scorer needs one score of each sample, but "
-            f"{type(estimator).__name__} tells {scores.shape[1]} classes apart. Fit "
-            "it to y > 0, or a regressor to the grades."
+            "make_ranking_scorer needs one score per sample, but "
+            f"{type(estimator).__name__} has {scores.shape[1]} classes. Fit it to y > 0, "
+            "or fit a regressor to the grades."
         )
     return scores[:, -1]
 
@@ -306,66 +305,67 @@ def make_retrieval_scorer(
 ) -> Callable[..., Any]:
     """Make a scorer for hashers, and for Pipelines and searches that end in one.
 
-    The scorer computes codes of the samples it is given and ranks, for each of them, the
-    database as the hasher's codes are to be asked. Ties are averaged over, so that no
-    ordering of the data can help a short code over a long one.
+    The scorer encodes the samples and ranks the database for each of them. The value is
+    the mean over all orders of tied items, so the order of the data gives no advantage to
+    short codes.
 
     Parameters
     ----------
     measure : str, Measure, or sequence of them, default="AP"
         A measure of :mod:`sklearn_talr.measures`, such as ``nDCG @ 10``, or its name. With
-        a sequence the scorer returns several scores, and a search needs to be told by
-        `refit` which of them counts.
+        a sequence the scorer returns several scores, and `refit` of a search names the one
+        to select by.
 
-    affinity : "auto" or affinity oracle, default="auto"
-        Who is similar to whom. ``"auto"`` takes the oracle the hasher was fitted with, and
-        the form of `y` if it has none.
+    affinity : "auto" or affinity object, default="auto"
+        Definition of similarity. ``"auto"`` takes the affinity that the hasher was fitted
+        with. If it has none, the form of `y` decides.
 
     database : "rest" or tuple (X, y), default="rest"
-        ``"rest"``: each sample is a query against the other samples given to the scorer
-        (the held-out fold). A tuple: every sample queries this fixed database. A hasher
-        of two views needs a tuple, if it was fitted with ``X_query``: samples are queries
-        then. Where `y` has judgments of shape (n_queries, n_items), the tuple is
+        ``"rest"``: each sample is a query against the other samples passed to the scorer
+        (the held-out fold). A tuple: every sample queries this fixed database. A hasher of
+        two views that was fitted with ``X_query`` needs a tuple; the samples are then
+        queries. If `y` has judgments of shape (n_queries, n_items), the tuple is
         ``(X_items, None)``.
 
     groups_database : array-like of shape (n_database,), default=None
-        Groups of the items of such a tuple, where the scorer gets `groups` of the queries:
-        items of the query's own group do not count.
+        Groups of the items of such a tuple, if the scorer gets `groups` of the queries.
+        Items of the query's own group are ignored.
 
     query : {"auto", "bits", "weights"}, default="auto"
-        How codes are asked.
+        How queries are compared with codes.
 
-        * ``"bits"``: queries are binary codes, too, compared by Hamming distance.
-        * ``"weights"``: queries have the weights that `query_weights` of the hasher gives,
-          and codes are ranked by :func:`~sklearn_talr.codes.weighted_scores`.
-        * ``"auto"``: each hasher is asked in the way that its codes are made for, by its
-          `default_query`: AdditiveHasher by weights, all others by bits. The scorer tells
-          which by ``scorer.query_of(estimator)``.
+        * ``"bits"``: queries are binary codes as well, compared by Hamming distance.
+        * ``"weights"``: queries are real-valued (asymmetric distance). They have the
+          weights that `query_weights` of the hasher returns, and
+          :func:`~sklearn_talr.codes.weighted_scores` ranks the codes.
+        * ``"auto"``: the `default_query` of the hasher, which is "weights" for
+          AdditiveHasher and "bits" for all others. ``scorer.query_of(estimator)`` returns
+          it.
 
     zero_division : float, default=np.nan
-        Value of a query with nothing relevant. NaN leaves the query out of the mean.
+        Value of a query without relevant items. NaN leaves the query out of the mean.
 
     Returns
     -------
     scorer : callable
         ``scorer(estimator, X, y=None, *, groups=None) -> float``, for the ``scoring``
-        parameter of `GridSearchCV`, `cross_val_score` and the like. Pairs of samples of one
-        of the `groups` do not count; a search hands them on under metadata routing, after
-        ``scorer.set_score_request(groups=True)``. It can be pickled. If `measure` is a
-        sequence it returns a dict whose keys are the names, such as ``{"nDCG@10": 0.5,
+        parameter of `GridSearchCV`, `cross_val_score` and similar functions. Pairs of
+        samples of the same group are ignored; a search passes `groups` on with metadata
+        routing, after ``scorer.set_score_request(groups=True)``. The scorer can be pickled.
+        If `measure` is a sequence, it returns a dict by name, such as ``{"nDCG@10": 0.5,
         "nDCG": 0.75}``, which `GridSearchCV` and `cross_validate` take.
 
     Raises
     ------
     ValueError
-        If `measure` is not known, or is one of runs only, or a parameter has a value that
-        is not listed above.
+        If `measure` is not known or is a measure of runs only, or a parameter has a value
+        that is not listed above.
 
     Notes
     -----
-    Without `y` the affinity is by distance: thresholds are those the hasher was fitted
-    with, and distances are taken in the space it was fitted in, that is after the earlier
-    steps of the Pipeline.
+    Without `y` the affinity is by distance. Its thresholds are from the hasher's fit, and
+    distances are measured in the feature space of the hasher, after the earlier steps of
+    the Pipeline.
 
     Examples
     --------
@@ -385,7 +385,7 @@ def make_retrieval_scorer(
     is_rest = isinstance(database, str) and database == "rest" and groups_database is None
     if not is_pair and not is_rest:
         message = (
-            "database must be 'rest' or a tuple (X, y), to which groups_database belong"
+            "database must be 'rest' or a tuple (X, y), and groups_database needs a tuple"
         )
         raise ValueError(f"{message}, got {database!r}.")
     return _RetrievalScorer(
@@ -426,7 +426,7 @@ class _RetrievalScorer(_Scorer):
         return self._by_name(average_queries(np.concatenate(values)))
 
     def query_of(self, estimator):
-        """Whether a fitted estimator is asked by "bits" or by "weights"."""
+        """The kind of query that a fitted estimator gets, "bits" or "weights"."""
         return FittedHasher.of(estimator).query_form(self.query)
 
     def __repr__(self):

@@ -19,7 +19,7 @@ _CHECKS = OF_SCORES | {"k": _CUTOFFS}
 def at_cutoffs(measure, k):
     """The measure at the cutoff `k`, or a list of measures if `k` is a sequence.
 
-    None stands for all ranks, by itself and in a sequence.
+    None means all ranks, alone and in a sequence.
     """
     if k is None:
         return measure
@@ -49,24 +49,24 @@ def tie_aware_average_precision_score(
     ----------
     y_true : array-like of shape (n_queries, n_database) or (n_items,)
         Affinities to the queries: non-negative integers, relevant if above 0, or NaN for
-        items that do not count. Flat, one for each item, with `groups`.
+        ignored items. A flat array, one per item, with `groups`.
 
     y_score : array-like of shape (n_queries, n_database) or (n_items,)
-        Higher is better, equal is tied. Pass ``-distance`` for a distance. In a table,
-        -inf marks cells that hold no item. With scikit-learn's `array_api_dispatch`
-        arrays are returned in the library of this one, on its device.
+        Higher is better, and items of equal score are tied. Pass ``-distance`` for
+        distances. In a table, -inf marks cells that hold no item. With scikit-learn's
+        `array_api_dispatch` the result is an array of the same library and device.
 
     groups : array-like of shape (n_items,), default=None
         Label of the query of each item, LightGBM's and XGBoost's ``qid``. Queries are
         in the order of ``np.unique(groups)``.
 
     k : int, sequence of int or None, default=None
-        Cutoff, or several: only the first k ranks count. None, also in a sequence, means
-        all ranks.
+        One cutoff or several: only the first k ranks count. None, alone or in a sequence,
+        means all ranks.
 
     denominator : {"relevant", "min", "retrieved"}, default="relevant"
-        What AP at k is divided by: all relevant items, the smaller of their number and
-        k, or the relevant items among the first k ranks.
+        Denominator of AP at k: the number of relevant items, the smaller of this number
+        and k, or the number of relevant items among the first k ranks.
 
     sample_weight : array-like of shape (n_queries,), default=None
         Weights of the queries in the mean.
@@ -75,7 +75,7 @@ def tie_aware_average_precision_score(
         If False, return the values of the queries instead of their mean.
 
     zero_division : float, default=np.nan
-        Value of a query with nothing relevant. NaN leaves the query out of the mean; a
+        Value of a query without relevant items. NaN leaves the query out of the mean; a
         number counts as its value.
 
     Returns
@@ -141,26 +141,24 @@ def tie_aware_dcg_score(
     ----------
     y_true : array-like of shape (n_queries, n_database) or (n_items,)
         Affinities to the queries: non-negative integers. With ``dcg="log2"`` they may
-        be any non-negative numbers, such as probabilities of a click. NaN is for items
-        that do not count. Flat, one for each
-        item, with `groups`.
+        be any non-negative numbers, such as click probabilities. NaN is for ignored items.
+        A flat array, one per item, with `groups`.
 
     y_score : array-like of shape (n_queries, n_database) or (n_items,)
-        Higher is better, equal is tied. Pass ``-distance`` for a distance. In a table,
-        -inf marks cells that hold no item. With scikit-learn's `array_api_dispatch`
-        arrays are returned in the library of this one, on its device.
+        Higher is better, and items of equal score are tied. Pass ``-distance`` for
+        distances. In a table, -inf marks cells that hold no item. With scikit-learn's
+        `array_api_dispatch` the result is an array of the same library and device.
 
     groups : array-like of shape (n_items,), default=None
         Label of the query of each item, LightGBM's and XGBoost's ``qid``. Queries are
         in the order of ``np.unique(groups)``.
 
     k : int, sequence of int or None, default=None
-        Cutoff, or several: only the first k ranks count. None, also in a sequence, means
-        all ranks.
+        One cutoff or several: only the first k ranks count. None, alone or in a sequence,
+        means all ranks.
 
     dcg : {"exp-log2", "log2"}, default="exp-log2"
-        Gain of an item: :math:`2^y - 1`, with y the value of `y_true`, or y itself, as
-        measures call them.
+        Gain of an item of affinity y: :math:`2^y - 1` with "exp-log2", y with "log2".
 
     log_base : float, default=2
         Base of the logarithm of the discount :math:`1/\log(r + 1)`, above 1.
@@ -172,7 +170,7 @@ def tie_aware_dcg_score(
         If False, return the values of the queries instead of their mean.
 
     zero_division : float, default=np.nan
-        Value of a query with nothing relevant. NaN leaves the query out of the mean; a
+        Value of a query without relevant items. NaN leaves the query out of the mean; a
         number counts as its value.
 
     Returns
@@ -186,13 +184,13 @@ def tie_aware_dcg_score(
     ValueError
         If `y_true` and `y_score` are not two tables of one shape (or, with `groups`, flat
         arrays of its length), `y_true` holds a negative number or, with exponential gains,
-        one that is no integer, `y_score` is NaN or infinite, or gains overflow float64, as
-        exponential ones of affinities above 1023 do.
+        a fraction, `y_score` is NaN or infinite, or gains overflow float64, as exponential
+        gains of affinities above 1023 do.
 
     See Also
     --------
     sklearn_talr.measures.DCG : The measure, with its formula.
-    sklearn.metrics.dcg_score : Takes gains, and counts queries without any as 0.
+    sklearn.metrics.dcg_score : Takes gains, and counts queries without gains as 0.
 
     Examples
     --------
@@ -233,30 +231,28 @@ def tie_aware_ndcg_score(
     ----------
     y_true : array-like of shape (n_queries, n_database) or (n_items,)
         Affinities to the queries: non-negative integers. With ``dcg="log2"`` they may
-        be any non-negative numbers, such as probabilities of a click. NaN is for items
-        that do not count. Flat, one for each
-        item, with `groups`.
+        be any non-negative numbers, such as click probabilities. NaN is for ignored items.
+        A flat array, one per item, with `groups`.
 
     y_score : array-like of shape (n_queries, n_database) or (n_items,)
-        Higher is better, equal is tied. Pass ``-distance`` for a distance. In a table,
-        -inf marks cells that hold no item. With scikit-learn's `array_api_dispatch`
-        arrays are returned in the library of this one, on its device.
+        Higher is better, and items of equal score are tied. Pass ``-distance`` for
+        distances. In a table, -inf marks cells that hold no item. With scikit-learn's
+        `array_api_dispatch` the result is an array of the same library and device.
 
     groups : array-like of shape (n_items,), default=None
         Label of the query of each item, LightGBM's and XGBoost's ``qid``. Queries are
         in the order of ``np.unique(groups)``.
 
     k : int, sequence of int or None, default=None
-        Cutoff, or several: only the first k ranks count. None, also in a sequence, means
-        all ranks.
+        One cutoff or several: only the first k ranks count. None, alone or in a sequence,
+        means all ranks.
 
     dcg : {"exp-log2", "log2"}, default="exp-log2"
-        Gain of an item: :math:`2^y - 1`, with y the value of `y_true`, or y itself, as
-        measures call them.
+        Gain of an item of affinity y: :math:`2^y - 1` with "exp-log2", y with "log2".
 
     log_base : float, default=2
-        Base of the logarithm of the discount :math:`1/\log(r + 1)`, above 1. It
-        cancels here.
+        Base of the logarithm of the discount :math:`1/\log(r + 1)`, above 1. It cancels in
+        NDCG.
 
     sample_weight : array-like of shape (n_queries,), default=None
         Weights of the queries in the mean.
@@ -265,7 +261,7 @@ def tie_aware_ndcg_score(
         If False, return the values of the queries instead of their mean.
 
     zero_division : float, default=np.nan
-        Value of a query with nothing relevant. NaN leaves the query out of the mean; a
+        Value of a query without relevant items. NaN leaves the query out of the mean; a
         number counts as its value.
 
     Returns
@@ -279,13 +275,13 @@ def tie_aware_ndcg_score(
     ValueError
         If `y_true` and `y_score` are not two tables of one shape (or, with `groups`, flat
         arrays of its length), `y_true` holds a negative number or, with exponential gains,
-        one that is no integer, `y_score` is NaN or infinite, or gains overflow float64, as
-        exponential ones of affinities above 1023 do.
+        a fraction, `y_score` is NaN or infinite, or gains overflow float64, as exponential
+        gains of affinities above 1023 do.
 
     See Also
     --------
     sklearn_talr.measures.nDCG : The measure, with its formula.
-    sklearn.metrics.ndcg_score : Takes gains, and counts queries without any as 0.
+    sklearn.metrics.ndcg_score : Takes gains, and counts queries without gains as 0.
 
     Examples
     --------
@@ -317,25 +313,25 @@ def tie_aware_reciprocal_rank_score(
     average: bool = True,
     zero_division: float = np.nan,
 ) -> float | Floats:
-    """Mean over queries of the expected reciprocal rank over all orders of ties: MRR.
+    """Mean over queries (MRR) of the expected reciprocal rank over all orders of ties.
 
     Parameters
     ----------
     y_true : array-like of shape (n_queries, n_database) or (n_items,)
         Affinities to the queries: non-negative integers, relevant if above 0, or NaN for
-        items that do not count. Flat, one for each item, with `groups`.
+        ignored items. A flat array, one per item, with `groups`.
 
     y_score : array-like of shape (n_queries, n_database) or (n_items,)
-        Higher is better, equal is tied. Pass ``-distance`` for a distance. In a table,
-        -inf marks cells that hold no item. With scikit-learn's `array_api_dispatch`
-        arrays are returned in the library of this one, on its device.
+        Higher is better, and items of equal score are tied. Pass ``-distance`` for
+        distances. In a table, -inf marks cells that hold no item. With scikit-learn's
+        `array_api_dispatch` the result is an array of the same library and device.
 
     groups : array-like of shape (n_items,), default=None
         Label of the query of each item, LightGBM's and XGBoost's ``qid``. Queries are
         in the order of ``np.unique(groups)``.
 
     k : int, sequence of int or None, default=None
-        Cutoff, or several: a first relevant item beyond counts 0. None, also in a
+        One cutoff or several: a first relevant item beyond it counts 0. None, alone or in a
         sequence, means no cutoff.
 
     sample_weight : array-like of shape (n_queries,), default=None
@@ -345,7 +341,7 @@ def tie_aware_reciprocal_rank_score(
         If False, return the values of the queries instead of their mean.
 
     zero_division : float, default=np.nan
-        Value of a query with nothing relevant. NaN leaves the query out of the mean; a
+        Value of a query without relevant items. NaN leaves the query out of the mean; a
         number counts as its value.
 
     Returns
@@ -401,19 +397,20 @@ def tie_aware_hit_rate_score(
     ----------
     y_true : array-like of shape (n_queries, n_database) or (n_items,)
         Affinities to the queries: non-negative integers, relevant if above 0, or NaN for
-        items that do not count. Flat, one for each item, with `groups`.
+        ignored items. A flat array, one per item, with `groups`.
 
     y_score : array-like of shape (n_queries, n_database) or (n_items,)
-        Higher is better, equal is tied. Pass ``-distance`` for a distance. In a table,
-        -inf marks cells that hold no item. With scikit-learn's `array_api_dispatch`
-        arrays are returned in the library of this one, on its device.
+        Higher is better, and items of equal score are tied. Pass ``-distance`` for
+        distances. In a table, -inf marks cells that hold no item. With scikit-learn's
+        `array_api_dispatch` the result is an array of the same library and device.
 
     groups : array-like of shape (n_items,), default=None
         Label of the query of each item, LightGBM's and XGBoost's ``qid``. Queries are
         in the order of ``np.unique(groups)``.
 
     k : int, sequence of int or None, default=None
-        Cutoff, or several. None, also in a sequence, means all ranks, where it is 1.
+        One cutoff or several. None, alone or in a sequence, means all ranks, over which the
+        hit rate is 1.
 
     sample_weight : array-like of shape (n_queries,), default=None
         Weights of the queries in the mean.
@@ -422,7 +419,7 @@ def tie_aware_hit_rate_score(
         If False, return the values of the queries instead of their mean.
 
     zero_division : float, default=np.nan
-        Value of a query with nothing relevant. NaN leaves the query out of the mean; a
+        Value of a query without relevant items. NaN leaves the query out of the mean; a
         number counts as its value.
 
     Returns
@@ -478,20 +475,20 @@ def tie_aware_precision_score(
     ----------
     y_true : array-like of shape (n_queries, n_database) or (n_items,)
         Affinities to the queries: non-negative integers, relevant if above 0, or NaN for
-        items that do not count. Flat, one for each item, with `groups`.
+        ignored items. A flat array, one per item, with `groups`.
 
     y_score : array-like of shape (n_queries, n_database) or (n_items,)
-        Higher is better, equal is tied. Pass ``-distance`` for a distance. In a table,
-        -inf marks cells that hold no item. With scikit-learn's `array_api_dispatch`
-        arrays are returned in the library of this one, on its device.
+        Higher is better, and items of equal score are tied. Pass ``-distance`` for
+        distances. In a table, -inf marks cells that hold no item. With scikit-learn's
+        `array_api_dispatch` the result is an array of the same library and device.
 
     groups : array-like of shape (n_items,), default=None
         Label of the query of each item, LightGBM's and XGBoost's ``qid``. Queries are
         in the order of ``np.unique(groups)``.
 
     k : int, sequence of int or None, default=None
-        Cutoff, or several; divides even if there are fewer items. None, also in a
-        sequence, means the number of items.
+        One cutoff or several. Precision is divided by k even if there are fewer items.
+        None, alone or in a sequence, means the number of items.
 
     sample_weight : array-like of shape (n_queries,), default=None
         Weights of the queries in the mean.
@@ -500,7 +497,7 @@ def tie_aware_precision_score(
         If False, return the values of the queries instead of their mean.
 
     zero_division : float, default=np.nan
-        Value of a query with nothing relevant. NaN leaves the query out of the mean; a
+        Value of a query without relevant items. NaN leaves the query out of the mean; a
         number counts as its value.
 
     Returns
@@ -556,19 +553,20 @@ def tie_aware_recall_score(
     ----------
     y_true : array-like of shape (n_queries, n_database) or (n_items,)
         Affinities to the queries: non-negative integers, relevant if above 0, or NaN for
-        items that do not count. Flat, one for each item, with `groups`.
+        ignored items. A flat array, one per item, with `groups`.
 
     y_score : array-like of shape (n_queries, n_database) or (n_items,)
-        Higher is better, equal is tied. Pass ``-distance`` for a distance. In a table,
-        -inf marks cells that hold no item. With scikit-learn's `array_api_dispatch`
-        arrays are returned in the library of this one, on its device.
+        Higher is better, and items of equal score are tied. Pass ``-distance`` for
+        distances. In a table, -inf marks cells that hold no item. With scikit-learn's
+        `array_api_dispatch` the result is an array of the same library and device.
 
     groups : array-like of shape (n_items,), default=None
         Label of the query of each item, LightGBM's and XGBoost's ``qid``. Queries are
         in the order of ``np.unique(groups)``.
 
     k : int, sequence of int or None, default=None
-        Cutoff, or several. None, also in a sequence, means all ranks, where recall is 1.
+        One cutoff or several. None, alone or in a sequence, means all ranks, over which
+        recall is 1.
 
     sample_weight : array-like of shape (n_queries,), default=None
         Weights of the queries in the mean.
@@ -577,7 +575,7 @@ def tie_aware_recall_score(
         If False, return the values of the queries instead of their mean.
 
     zero_division : float, default=np.nan
-        Value of a query with nothing relevant. NaN leaves the query out of the mean; a
+        Value of a query without relevant items. NaN leaves the query out of the mean; a
         number counts as its value.
 
     Returns
@@ -633,19 +631,19 @@ def tie_aware_f1_score(
     ----------
     y_true : array-like of shape (n_queries, n_database) or (n_items,)
         Affinities to the queries: non-negative integers, relevant if above 0, or NaN for
-        items that do not count. Flat, one for each item, with `groups`.
+        ignored items. A flat array, one per item, with `groups`.
 
     y_score : array-like of shape (n_queries, n_database) or (n_items,)
-        Higher is better, equal is tied. Pass ``-distance`` for a distance. In a table,
-        -inf marks cells that hold no item. With scikit-learn's `array_api_dispatch`
-        arrays are returned in the library of this one, on its device.
+        Higher is better, and items of equal score are tied. Pass ``-distance`` for
+        distances. In a table, -inf marks cells that hold no item. With scikit-learn's
+        `array_api_dispatch` the result is an array of the same library and device.
 
     groups : array-like of shape (n_items,), default=None
         Label of the query of each item, LightGBM's and XGBoost's ``qid``. Queries are
         in the order of ``np.unique(groups)``.
 
     k : int, sequence of int or None, default=None
-        Cutoff, or several. None, also in a sequence, means the number of items.
+        One cutoff or several. None, alone or in a sequence, means the number of items.
 
     sample_weight : array-like of shape (n_queries,), default=None
         Weights of the queries in the mean.
@@ -654,7 +652,7 @@ def tie_aware_f1_score(
         If False, return the values of the queries instead of their mean.
 
     zero_division : float, default=np.nan
-        Value of a query with nothing relevant. NaN leaves the query out of the mean; a
+        Value of a query without relevant items. NaN leaves the query out of the mean; a
         number counts as its value.
 
     Returns

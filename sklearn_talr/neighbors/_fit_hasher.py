@@ -46,7 +46,7 @@ def encode_rows(hasher, X, progress):
 
 
 def _end_block(progress, n_encoded, n_rows):
-    progress.told = f"{n_encoded} of {n_rows} rows encoded"
+    progress.message = f"{n_encoded} of {n_rows} rows encoded"
     progress.end()
 
 

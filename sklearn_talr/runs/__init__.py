@@ -1,8 +1,8 @@
 """Evaluate runs against judgments, exactly under ties.
 
-A *run* is what a search system returned: documents with scores, for each query.
-*Judgments*, or qrels, say which documents are relevant to which query, and how much.
-Tables of scores, as leaderboards have them, are compared without either.
+A *run* is the output of a search system: documents with scores, for each query.
+*Judgments*, or qrels, are the relevance grades of documents for each query. Tables of
+scores, such as leaderboards, are compared without runs and judgments.
 """
 
 from ._comparison import RunComparison, compare_runs

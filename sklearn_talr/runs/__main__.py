@@ -21,13 +21,13 @@ from ._sources import START_OF_PARQUET, Source, local_path, plain_name
 from ._text import NAMES_OF_ADJUSTMENTS, aligned, exported, printable, shown
 
 _EPILOG = """"sklearn-talr-runs compare" tests which of several runs are better; it has its
-own --help. A file of judgments that is called compare is ./compare. Measures are written as
-ir_measures writes them: AP, AP(rel=2)@100, nDCG@10, nDCG(dcg='exp-log2')@10, P@5, R@1000,
-F1@10, RR@10, Success@1, Rprec, RBP(p=0.9), ERR@20, EF@1%, AUC, Bpref, Judged@10. Each has
-its mean over all orders of tied documents, the worst and the best value, that of
-trec_eval's order, and the share of queries that ties affect. The exit code is 0,
-or 1 for files or measures that cannot be used, or 2 for wrong usage, or 141 if the reader
-of a pipe left early, as head does."""
+own --help. Write ./compare for a file of judgments with the name compare. Measures are
+written as in ir_measures: AP, AP(rel=2)@100, nDCG@10, nDCG(dcg='exp-log2')@10, P@5, R@1000,
+F1@10, RR@10, Success@1, Rprec, RBP(p=0.9), ERR@20, EF@1%, AUC, Bpref, Judged@10. The table
+shows the mean over all orders of tied documents, the worst and the best value, the value of
+trec_eval's order, and the share of queries that ties affect. The exit code is 0; 1 for a
+file or measure that cannot be used; 2 for wrong usage; 141 if the reader of a pipe closes
+it early, as head does."""
 _COMPARE_EPILOG = """The table shows the mean of each run, its confidence interval over
 queries, the worst and the best mean over all orders of tied documents, and letters. Runs
 that share a letter are not significantly different (compact letter display). With more than
@@ -51,12 +51,13 @@ def main(argv=None):
     Parameters
     ----------
     argv : list of str, default=None
-        Arguments; None takes those of the process.
+        Arguments. None takes the arguments of the process.
 
     Returns
     -------
     code : int
-        0, or 1 after a message about files or measures, or 141 if nobody reads on.
+        0, or 1 after a message about files or measures, or 141 if the reader closes the
+        pipe early.
     """
     argv = sys.argv[1:] if argv is None else argv
     compares = argv[:1] == ["compare"]
@@ -85,7 +86,7 @@ def _print_warning(message, *_):
 
 
 def _print(text):
-    """Print what the encoding of the standard output holds, and the rest escaped."""
+    """Print a text; characters that the encoding of the output lacks are escaped."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     text = text.encode(encoding, "backslashreplace").decode(encoding)
     try:
@@ -102,11 +103,11 @@ def _refuse_unused(parser, args):
     kind = "judgments and runs" if has_table else "tables of scores"
     for name in _OPTIONS_OF_RUNS if has_table else _OPTIONS_OF_TABLES:
         if getattr(args, name) != parser.get_default(name):
-            parser.error(f"--{name.replace('_', '-')} is an option of {kind}.")
+            parser.error(f"--{name.replace('_', '-')} is an option for {kind} only.")
 
 
 def _text(args, compares):
-    """What the command prints, after its files were read."""
+    """Read the files, and return the text that the command prints."""
     is_folder = compares and local_path(args.qrels).is_dir()
     if args.runs and not is_folder:
         evaluations = _evaluations_of_files(args)
@@ -233,7 +234,7 @@ def _evaluating_parser():
         epilog=_EPILOG,
     )
     parser.add_argument("qrels", help=_HELP_OF_QRELS)
-    parser.add_argument("runs", nargs="+", metavar="run", help="runs, likewise")
+    parser.add_argument("runs", nargs="+", metavar="run", help="runs, in the same formats")
     _add_options_of_runs(parser)
     parser.add_argument(
         "--per-query", action="store_true", help="values of queries, not their means"
@@ -242,7 +243,7 @@ def _evaluating_parser():
 
 
 def _comparing_parser():
-    """Parser of what follows the word "compare"."""
+    """Parser of the arguments after the word "compare"."""
     parser = argparse.ArgumentParser(
         prog="sklearn-talr-runs compare",
         description="Test which of two or more runs are better.",
@@ -251,14 +252,14 @@ def _comparing_parser():
     parser.add_argument(
         "qrels",
         help=f"{_HELP_OF_QRELS}; or, without runs, a table of scores as .csv, .tsv or "
-        ".parquet; or a folder of mteb's results, alone or with others",
+        ".parquet; or a folder of mteb's results, alone or with other folders",
     )
-    parser.add_argument("runs", nargs="*", metavar="run", help="runs, likewise")
+    parser.add_argument("runs", nargs="*", metavar="run", help="runs, in the same formats")
     _add_options_of_runs(parser)
     _add_options_of_tables(parser)
     _add_options_of_tests(parser)
     parser.add_argument(
-        "--html", metavar="FILE", help="write a page with tables and pictures, too"
+        "--html", metavar="FILE", help="also write a page with tables and pictures"
     )
     return parser
 
@@ -276,13 +277,15 @@ def _add_options_of_runs(parser):
         "--missing-queries",
         choices=["zero", "skip"],
         default="zero",
-        help="what judged queries do that a run lacks: count 0, or be left out",
+        help="judged queries that a run lacks count 0, or are left out (default: zero)",
     )
     parser.add_argument(
-        "--judged-only", action="store_true", help="rank judged documents alone"
+        "--judged-only", action="store_true", help="rank only judged documents"
     )
     parser.add_argument(
-        "--ignore-identical-ids", action="store_true", help="no query finds its own id"
+        "--ignore-identical-ids",
+        action="store_true",
+        help="leave out the document that has the id of the query",
     )
     parser.add_argument(
         "--format", choices=["table", "json", "csv", "latex"], default="table"
@@ -294,19 +297,19 @@ def _add_options_of_tables(parser):
         "--missing",
         choices=["raise", "drop"],
         default="raise",
-        help="what to do with missing cells of a table (default: raise)",
+        help="refuse missing cells of a table, or drop their rows (default: raise)",
     )
     parser.add_argument(
         "--aggregates",
         choices=["raise", "keep"],
         default="raise",
-        help="what to do with rows and columns of a table that are means of others, by "
-        "name or by value (default: raise)",
+        help="refuse rows and columns of a table that are means of others by name or "
+        "value, or keep them (default: raise)",
     )
     parser.add_argument(
         "--groups",
         metavar="COLUMN",
-        help="column of a table whose rows are averaged where it is the same",
+        help="column of a table with the group of each row; groups are averaged",
     )
 
 
@@ -316,15 +319,15 @@ def _add_options_of_tests(parser):
         "--adjust",
         choices=["auto", *NAMES_OF_ADJUSTMENTS],
         default="auto",
-        help="adjustment of p-values for the number of pairs (default: max-t, or holm if "
-        "a test is named that is not the default)",
+        help="adjustment of p-values for the number of pairs (default: max-t, or holm "
+        "with a --test that is not the default)",
     )
     parser.add_argument("--alpha", type=float, default=0.05, help="level (default: 0.05)")
     parser.add_argument(
         "--lower-is-better",
         dest="greater_is_better",
         action="store_false",
-        help="the least mean is the best, as of seconds and errors",
+        help="the least mean is the best, as for times and errors",
     )
     parser.add_argument(
         "--n-resamples",
@@ -339,7 +342,7 @@ def _add_options_of_tests(parser):
         metavar="SEED",
         type=int,
         default=0,
-        help="of these (default: 0)",
+        help="seed of the samples (default: 0)",
     )
 
 

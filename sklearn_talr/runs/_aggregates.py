@@ -1,7 +1,8 @@
 """Rows and systems of a table of scores that are means, medians or sums of the others.
 
-A leaderboard's row "Average" counts as one more task, and its column as one more system.
-Such a row has the name of an aggregate, or its scores are those of all the others together.
+If they were kept, a row "Average" of a leaderboard would count as one more task, and a
+column as one more system. Such a row has the name of an aggregate, or its scores are the
+aggregates of all others.
 """
 
 import re
@@ -22,9 +23,9 @@ _NAME = re.compile(
     r"|(average|avg\.?|mean)[ _]+(of|over|across|on|for)[ _].*",
     re.IGNORECASE,
 )
-# A row is taken for an aggregate if chance makes one so near in fewer tables than this.
+# A row counts as an aggregate if chance makes one as near in fewer tables than this.
 _MAX_CHANCE = 1e-3
-# No column makes chance rarer by more: scores that are made up may be equally spaced.
+# No column makes chance rarer by more: made-up scores may be equally spaced.
 _MIN_CHANCE_IN_COLUMN = 1e-4
 # Scores with more decimals count as written in full.
 _MAX_DECIMALS = 10
@@ -59,11 +60,11 @@ def _refuse(kind, counted, names, values, place):
     line, *other_lines = [place.line_without(name) for name in reasons]
     more_such = ""
     if other_lines:
-        more_such = f" {len(other_lines)} more are such: {', '.join(other_lines)}."
+        more_such = f" So may {len(other_lines)} more: {', '.join(other_lines)}."
     raise ValueError(
-        f"the {kind} {plain_label(name)!r} may be an aggregate of the others, as a "
-        f"mean is: it {reason}. It would count as one more {counted}. Leave it out by "
-        f"{line}; if it is no aggregate, pass aggregates='keep'.{more_such}"
+        f"the {kind} {plain_label(name)!r} may be an aggregate of the others, such as a "
+        f"mean: it {reason}. It would count as one more {counted}. Leave it out with "
+        f"{line}; if it is not an aggregate, pass aggregates='keep'.{more_such}"
     )
 
 
@@ -73,7 +74,7 @@ def _is_named_so(name):
 
 
 def _aggregates_by_value(names, values):
-    """Which rows are the mean, the median or the sum of all others, and which of these.
+    """Rows that are the mean, the median or the sum of all others, with the reason.
 
     Parameters
     ----------
@@ -84,7 +85,7 @@ def _aggregates_by_value(names, values):
     Returns
     -------
     reasons : dict
-        Why, by name.
+        Reason by name.
     """
     values = values[:, np.isfinite(values).all(axis=0)]
     n_rows, n_columns = values.shape
@@ -125,9 +126,9 @@ def _medians_of_others(values):
 
 
 def _tolerances(values):
-    """How far from an aggregate each row may be by rounding, (n_rows,).
+    """Largest deviation of each row from an aggregate that rounding explains, (n_rows,).
 
-    An aggregate has few decimals, or it is of scores that had more than are written.
+    An aggregate has few decimals, or it was computed from scores with more decimals.
     """
     scale = np.abs(values).max(initial=0)
     decimals = np.full(len(values), _MAX_DECIMALS)
@@ -141,9 +142,10 @@ def _tolerances(values):
 
 
 def _is_no_chance(others, tolerance):
-    """Whether a row of its own would hardly ever be so near to an aggregate of the others.
+    """Whether an independent row would rarely be as near to an aggregate of the others.
 
-    Systems are alike in a row, so columns count by their differences to the first.
+    The systems of a row are correlated, so columns are compared by their differences to the
+    first column.
     """
     first = others[:, :1]
     spread = np.std(np.column_stack([first, others[:, 1:] - first]), axis=0)

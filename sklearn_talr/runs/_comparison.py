@@ -45,14 +45,14 @@ OPTIONS = {
 
 @dataclass(frozen=True, eq=False)
 class RunComparison:
-    """How runs compare, measure by measure.
+    """Comparison of runs, measure by measure.
 
-    :func:`compare_runs` makes them. It prints as tables.
+    :func:`compare_runs` and :func:`compare_scores` return it. It prints as tables.
 
     Parameters
     ----------
     names : list of str of length n_runs
-        Names of the runs. If two have the same, all come with their numbers.
+        Names of the runs. If two have the same name, all names begin with their numbers.
 
     measures : list of str of length n_measures
         Names of the measures.
@@ -61,21 +61,21 @@ class RunComparison:
         The evaluated queries.
 
     evaluations : list of RunEvaluation of length n_runs
-        Values of each run, query by query.
+        Values of each run, per query.
 
     alpha : float
-        Level of the tests; intervals have the confidence level 1 - alpha. With "max-t"
-        intervals of differences hold for all pairs of a measure at once.
+        Level of the tests. Intervals have the confidence level 1 - alpha. With "max-t" the
+        intervals of differences are simultaneous for all pairs of a measure.
 
     test, adjust : str
         The paired test, and the adjustment of its p-values for the number of pairs.
 
     n_resamples : ndarray of shape (n_pairs, n_measures) of int
-        Number of patterns of signs, or of samples, that each p-value counts; 0 where none
-        are counted, or more than int64 holds.
+        Number of sign patterns, or of samples, that each p-value counts. 0 if it counts
+        none, or more than int64 holds.
 
     is_exact : ndarray of shape (n_pairs, n_measures) of bool
-        Whether the p-value is the share of all patterns of signs, and no approximation.
+        Whether the p-value is the exact share of all sign patterns, not an approximation.
 
     rank_low, rank_high : ndarray of shape (n_runs, n_measures) of int
         The best and the worst rank that the tests leave to a run. `rank_low` is 1 plus the
@@ -87,34 +87,34 @@ class RunComparison:
         Mean of the expected values, and the ends of its confidence interval.
 
     worst, best : ndarray of shape (n_runs, n_measures)
-        Least and greatest mean over all orders of tied documents.
+        The least and the greatest mean over all orders of tied documents.
 
     pairs : list of tuple of two int, of length n_pairs
         Numbers of the first and the second run of each pair.
 
     difference, low, high : ndarray of shape (n_pairs, n_measures)
-        Mean expected value of the first run less that of the second, and the ends of its
+        Mean expected value of the first run minus that of the second, and the ends of its
         confidence interval.
 
     lowest, highest : ndarray of shape (n_pairs, n_measures)
-        The least and the greatest difference of means that orders of ties can make.
+        The least and the greatest difference of means over all orders of ties.
 
     undecided : ndarray of shape (n_pairs, n_measures)
         Share of the queries in which ties decide which run is better.
 
     effect_size : ndarray of shape (n_pairs, n_measures)
-        Mean difference over the standard deviation of the differences (Cohen's d of paired
-        values). Infinite where the runs differ by the same amount in all queries.
+        Mean difference divided by the standard deviation of the differences (Cohen's d of
+        paired values). Infinite if the runs differ by the same amount in all queries.
 
     p_value, adjusted_p_value : ndarray of shape (n_pairs, n_measures)
-        Two-sided p-value of the test of expected values, alone and among all pairs of the
-        measure. 1 where the runs are equal in all queries, and NaN by the tests "t" and
-        "bootstrap" where there is but one query.
+        Two-sided p-value of the test of expected values, unadjusted and adjusted for all
+        pairs of the measure. 1 if the runs are equal in all queries. NaN with the tests "t"
+        and "bootstrap" if there is only one query.
 
     worst_case_p_value : ndarray of shape (n_pairs, n_measures)
-        Adjusted p-value if the ties of each pair were in the order that speaks most against
-        its better run; 1 where that run is no longer better. Samples of "max-t" are of
-        expected values all the same.
+        Adjusted p-value with the order of ties that is least favorable to the better run of
+        each pair; 1 if that run is then not better. The samples of "max-t" still come from
+        expected values.
 
     tiers : dict of str to list of lists of str
         By measure, sets of runs that do not differ significantly (a compact letter
@@ -122,7 +122,7 @@ class RunComparison:
         `alpha`, or NaN. Best runs first.
 
     greater_is_better : bool, default=True
-        Whether the best run has the greatest mean, or the least.
+        Whether the best run has the greatest mean. If False, it has the least mean.
     """
 
     names: list
@@ -180,24 +180,25 @@ class RunComparison:
         return (self.lowest < -ROUNDING) & (self.highest > ROUNDING)
 
     def n_queries_needed(self, difference: float, *, power: float = 0.8) -> Array:
-        """Return how many queries it would take to see a difference of means.
+        """Return the number of queries needed to detect a difference of means.
 
         Parameters
         ----------
         difference : float
-            Difference of means that shall be seen. Above 0.
+            Difference of means to detect. Above 0.
 
         power : float, default=0.8
-            Probability that a paired t-test of level `alpha` sees it.
+            Probability that a paired t-test of level `alpha` detects it.
 
         Returns
         -------
         n_queries : ndarray of shape (n_pairs, n_measures) of int
-            Numbers for one pair that is tested alone, from the spread of its differences.
+            Number for each pair if it is tested alone, from the standard deviation of its
+            differences.
 
         See Also
         --------
-        sklearn_talr.inference.n_queries_needed : The same for any differences.
+        sklearn_talr.inference.n_queries_needed : The number for any differences.
         """
         expected = np.stack([evaluation.expected for evaluation in self.evaluations])
         first, second = np.transpose(self.pairs)
@@ -211,15 +212,14 @@ class RunComparison:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all numbers as lists of dicts, as JSON holds them.
+        """Return all numbers as lists of dicts, which JSON can store.
 
         Returns
         -------
         values : dict
             "runs" has a dict for each measure and run, with the letters of its tiers and
-            its ranks;
-            "pairs" has one for each measure and pair. "test", "adjust", "alpha",
-            "greater_is_better" and "n_queries" say how the runs were compared.
+            its ranks. "pairs" has a dict for each measure and pair. "test", "adjust",
+            "alpha", "greater_is_better" and "n_queries" are the settings of the comparison.
         """
         runs, pairs = comparison_records(self)
         return {
@@ -238,8 +238,8 @@ class RunComparison:
         Parameters
         ----------
         per_run : bool, default=False
-            Whether to return a row for each measure and run, and not for each measure and
-            pair.
+            Whether to return a row for each measure and run. If False, the rows are
+            measures and pairs.
 
         Returns
         -------
@@ -258,16 +258,16 @@ class RunComparison:
         return pd.DataFrame(pairs).set_index(["measure", "first", "second"])
 
     def to_html(self) -> str:
-        """Return a report as one page of HTML, which holds all that it needs.
+        """Return a report as one self-contained page of HTML.
 
         It has means and their intervals, tiers, all pairs of runs, and the values of all
-        queries, in tables that are sorted by their heads. It asks no other host, and may be
-        opened from a disk or sent by mail.
+        queries, in tables that a click on a column head sorts. It loads nothing from the
+        network, so it can be opened from a disk or sent by mail.
 
         Returns
         -------
         page : str
-            Write it as UTF-8, as by ``Path("report.html").write_text(page, "utf-8")``.
+            Write it as UTF-8: ``Path("report.html").write_text(page, "utf-8")``.
 
         Raises
         ------
@@ -277,14 +277,14 @@ class RunComparison:
         return html_report(self)
 
     def method_sentence(self) -> str:
-        """Return a sentence for a report: what was compared, and how.
+        """Return a sentence that describes the comparison, for a report.
 
         Returns
         -------
         sentence : str
             It names the test and its adjustment, the numbers of systems, queries and pairs,
-            the level, what was done about ties if there are any, that the least mean is the
-            best if it is, and the version.
+            the level, the treatment of ties if there are any, whether the least mean is the
+            best, and the version.
         """
         rows = self.evaluations[0].rows
         n_pairs = len(self.pairs)
@@ -299,7 +299,7 @@ class RunComparison:
         )
 
     def _tests_in_words(self):
-        """The test with its adjustment, as a sentence has them."""
+        """The test and its adjustment as part of a sentence."""
         has_adjustment = len(self.pairs) > 1
         if has_adjustment and self.adjust == "max-t":
             rows = self.evaluations[0].rows
@@ -343,8 +343,8 @@ def compare_runs(
 
     There are two forms, which return the same:
 
-    * ``compare_runs(evaluation, other_evaluation)`` takes what :func:`evaluate_run`
-      returns.
+    * ``compare_runs(evaluation, other_evaluation)`` takes results of
+      :func:`evaluate_run`.
     * ``compare_runs(qrels, {"bm25": run, "dense": other_run}, ["AP", "nDCG@10"])`` takes
       judgments, runs by name and measures, and evaluates the runs first.
 
@@ -375,31 +375,33 @@ def compare_runs(
         The paired test; see :func:`~sklearn_talr.inference.paired_test`.
 
     adjust : {"auto", "max-t", "holm", "bh"}, default="auto"
-        How p-values of a measure are adjusted for the number of pairs.
+        Adjustment of the p-values of a measure for the number of pairs.
 
         * "max-t" is a bootstrap max-T test. It resamples queries with centered values. The
           p-value of a pair is the share of samples whose largest statistic of any pair is
-          at least as large as the pair's own. The statistic is the mean difference over its
-          standard error, to which 5 / sqrt(n_queries) times the median error of all pairs
-          is added. The probability of any false positive is about `alpha` or less, with few
-          or skewed queries as well. It replaces `test`, which then gives the unadjusted
-          p-values alone. With fewer than six queries no pair is significant at 0.05, and
+          at least as large as the pair's own. It is step-down: pairs with larger statistics
+          than the pair drop out. The statistic is the mean difference over its standard
+          error, to which 5 / sqrt(n_queries) times the median error of all pairs is added.
+          The probability of any false positive is about `alpha` or less, with few or skewed
+          queries as well. It replaces `test`, which then gives only the unadjusted
+          p-values. With fewer than six queries no pair is significant at 0.05, and
           intervals are infinite.
-        * "holm" is Holm's method. It has the same aim, and needs p-values that are right
-          where they are smallest: with few or skewed queries those of many pairs are not.
+        * "holm" is Holm's method. It also bounds the probability of any false positive, but
+          it needs small p-values that are accurate. With few or skewed queries and many
+          pairs they are not.
         * "bh" is Benjamini and Hochberg's method: on average at most the share `alpha` of
           the significant pairs is false.
-        * "auto" is "max-t" with the default `test`, and "holm" if another is asked for.
+        * "auto" is "max-t" with the default `test`, and "holm" with any other.
 
         With two runs there is nothing to adjust.
 
     alpha : float, default=0.05
         Level of the tests. Each interval has the confidence level ``1 - alpha``. With
-        "max-t" intervals of differences have it for all pairs at once: if an interval does
-        not hold 0, the pair is significant, too. Above 0 and below 1.
+        "max-t" the intervals of differences are simultaneous for all pairs: if an interval
+        leaves out 0, the pair is significant. Above 0 and below 1.
 
     greater_is_better : bool, default=True
-        Set it to False where the least mean is the best, as of seconds and errors.
+        Set it to False if the least mean is the best, as for times and errors.
 
     groups : array-like of shape (n_queries,), default=None
         Label of each query's group, in the order of ``evaluations[0].queries``, which is
@@ -443,7 +445,7 @@ def compare_runs(
 
     See Also
     --------
-    compare_scores : The same of tables of scores.
+    compare_scores : Compares the systems of a table of scores.
     sklearn_talr.inference.paired_test : The tests, for values of any origin.
 
     References
@@ -460,8 +462,8 @@ def compare_runs(
 
     Examples
     --------
-    The second run has the relevant document alone in the second place. The first ties it
-    for the first three:
+    The second run ranks the relevant document second in two queries. The first run ties it
+    with two others in one query:
 
     >>> from sklearn_talr.runs import compare_runs, evaluate_run
     >>> qrels = {"q1": {"d1": 1}, "q2": {"d1": 1}, "q3": {"d1": 1}}
@@ -494,7 +496,7 @@ def compare_runs(
         groups = check_groups(groups, len(queries))
         if len(groups) != len(queries):
             raise ValueError(
-                f"groups must have one label for each of the {len(queries)} queries, got "
+                f"groups must have one label per query, {len(queries)} in all, got "
                 f"{len(groups)}."
             )
         evaluations, stratify = average_groups(evaluations, groups, stratify, rows="groups")
@@ -570,7 +572,7 @@ def _statistics_by_measure(evaluations, pairs, settings):
 
 
 def _resolved_adjustment(adjust, test):
-    """The adjustment that "auto" stands for with this test."""
+    """The adjustment that "auto" means with this test."""
     if adjust != "auto":
         return adjust
     return "max-t" if test == "randomization" else "holm"

@@ -1,7 +1,7 @@
 """Judgments and runs in memory: identifiers, rows in tables, forms of several libraries.
 
-Identifiers are text that stands for bytes of any encoding. Python hashes text by a secret
-of the process, so nobody can make many identifiers that share a place in a dict.
+Identifiers are text that represents bytes of any encoding. Python hashes text with a secret
+of the process, so files cannot be made whose identifiers collide in a dict.
 """
 
 from array import array
@@ -23,7 +23,7 @@ from ._orders import check_order
 from ._text import number_of_queries
 
 BYTES_OF_ID = 1024  # the longest identifier of a document
-# Surrogates stand for bytes that are not UTF-8, so that bytes of any encoding survive.
+# Surrogates represent bytes that are not UTF-8, so that bytes of any encoding survive.
 _ENCODING = "utf-8", "surrogateescape"
 QUERY = "query_id", "query-id", "qid", "q_id"
 DOCUMENT = "doc_id", "corpus-id", "docno", "corpus_id", "pid"
@@ -34,7 +34,7 @@ _N_SHOWN = 3  # identifiers, in messages
 
 
 class _Data:
-    """What judgments and runs have in common: a table, which `table` holds."""
+    """Base of judgments and runs, whose data are in `table`."""
 
     @property
     def queries(self) -> list[str]:
@@ -60,19 +60,22 @@ class _Data:
 
 
 class Qrels(_Data):
-    """Judgments of documents, query by query.
+    """Judgments of documents for queries (qrels).
 
     Parameters
     ----------
     data : dict of dict or of sets, table, ranx.Qrels, or iterable of records
-        ``data[query][document]`` is the relevance: integers, or real gains from 0 on, which
-        nDCG and DCG take; or ``data[query]`` is the set of relevant documents, whose
-        relevance is 1. Or a table (DataFrame, one split of a data set of Hugging Face,
-        table of Arrow), or records (dicts, or named tuples as those of ir_measures and
-        ``dataset.qrels`` of ir_datasets), with columns ``query_id`` (or ``query-id``,
-        ``qid``, ``q_id``), ``doc_id`` (or ``corpus-id``, ``docno``, ``corpus_id``, ``pid``)
-        and ``relevance`` (or ``score``, ``label``). Of several names for one thing the
-        first counts. Identifiers are strings, or integers, which become strings.
+        One of these forms. Identifiers are strings, or integers, which become strings.
+
+        * A dict of dicts: ``data[query][document]`` is the relevance, an integer or a real
+          gain from 0 on, which nDCG and DCG take.
+        * A dict of sets: ``data[query]`` is the set of relevant documents, whose relevance
+          is 1.
+        * A table (DataFrame, one split of a Hugging Face data set, table of Arrow), or
+          records (dicts, or named tuples of ir_measures and ir_datasets). The columns are
+          ``query_id`` (or ``query-id``, ``qid``, ``q_id``), ``doc_id`` (or ``corpus-id``,
+          ``docno``, ``corpus_id``, ``pid``) and ``relevance`` (or ``score``, ``label``). If
+          the first name and others are there, the first counts.
 
     Attributes
     ----------
@@ -82,15 +85,15 @@ class Qrels(_Data):
     Raises
     ------
     ValueError
-        If a relevance is no number, or below 0 among real gains, a query has a document
-        twice, or of several columns nobody knows which is meant.
+        If a relevance is not a number, or below 0 among real gains, a query has a document
+        twice, or several columns could be meant.
 
     TypeError
-        If the data have none of these forms.
+        If the data have none of these forms, or are a run by their type or columns.
 
     See Also
     --------
-    read_qrels : Judgments in a file.
+    read_qrels : Reads judgments from a file.
 
     Examples
     --------
@@ -122,29 +125,29 @@ class Qrels(_Data):
     ) -> sp.csr_array:
         """Return the judgments as a sparse matrix with a row for each document.
 
-        Hashers of two views take it for `y`, and
+        Hashers of two views take it as `y`, and
         :func:`~sklearn_talr.affinity.query_groups` groups its queries.
 
         Parameters
         ----------
         documents : sequence of str or int
-            Identifiers of the rows, in the order of the features. Each comes once.
+            Identifiers of the rows, in the order of the features, without repetitions.
 
         queries : sequence of str or int, default=None
-            Identifiers of the columns. Each comes once. None takes `queries` of this
-            object, in its order.
+            Identifiers of the columns, without repetitions. None takes the attribute
+            `queries`.
 
         Returns
         -------
         judgments : CSR array of shape (n_documents, n_queries)
-            Relevance, int64, or float64 of real gains. A document that was judged
-            irrelevant is a stored zero, also where its relevance is below 0. Nothing is
-            stored for a document that was not judged.
+            Relevance as int64, or as float64 if gains are real. A document that was judged
+            irrelevant is a stored zero, even if its relevance is below 0. Unjudged
+            documents are not stored.
 
         Raises
         ------
         ValueError
-            If an identifier comes twice, a query is not judged, or a document that was
+            If an identifier is repeated, a query is not judged, or a document that was
             judged for one of the queries is not among `documents`.
 
         Examples
@@ -181,18 +184,18 @@ class Qrels(_Data):
 
 
 class Run(_Data):
-    """Documents that a system retrieved, with their scores, query by query.
+    """Documents that a system retrieved for queries, with their scores.
 
     Parameters
     ----------
     data : dict of dict, table, ranx.Run, or iterable of records
-        ``data[query][document]`` is the score. Or a table or records, as of :class:`Qrels`,
-        with columns of the same names and ``score``. Without a column ``score`` a column
-        ``rank`` is read, and scores are minus the ranks.
+        A dict of dicts, in which ``data[query][document]`` is the score. Or a table or
+        records as for :class:`Qrels`, with the same names of columns and ``score``. If
+        there is a column ``rank`` but no ``score``, scores are minus the ranks.
 
     name : str, default=None
-        What results and pictures call the system. None takes the name that a run of ranx
-        has, or "run".
+        Name of the system in results and pictures. None takes the name of a run of ranx,
+        or "run".
 
     Attributes
     ----------
@@ -205,7 +208,7 @@ class Run(_Data):
     Raises
     ------
     ValueError
-        If a score is no finite number, a query has a document twice, or scores rise with
+        If a score is not a finite number, a query has a document twice, or scores rise with
         the column ``rank``, so that the first rank has the lowest score.
 
     TypeError
@@ -214,18 +217,18 @@ class Run(_Data):
     Warns
     -----
     UserWarning
-        If the documents of all queries are stored by rising scores, as ranks and distances
-        are: scores are the higher the better.
+        If the documents of all queries are stored by rising scores, like ranks and
+        distances. A higher score is better.
 
     See Also
     --------
-    read_run : A run in a file.
+    read_run : Reads a run from a file.
 
     Notes
     -----
-    Scores are compared as 64-bit floats. trec_eval keeps 32 bits of a score, so that it
-    ties scores that differ in the others, as 1700000001 and 1700000000 do. The column
-    ``trec_eval`` of an evaluation has these ties, too.
+    Scores are compared as 64-bit floats. trec_eval stores scores as float32, so different
+    scores can tie there (1700000001 and 1700000000). The column ``trec_eval`` of an
+    evaluation reproduces this.
 
     Examples
     --------
@@ -258,27 +261,27 @@ class Run(_Data):
         documents: Sequence[str | int],
         name: str | None = None,
     ) -> Self:
-        """Make a run of what an index has found.
+        """Make a run from the neighbors that an index has found.
 
         Parameters
         ----------
         distances : array-like of shape (n_queries, n_neighbors), or sequence of arrays
             Distances, as `kneighbors`, `radius_neighbors` or `rank` of an index return
             them. The score of a document is minus its distance, so that equal distances
-            are ties. Turn inner products around first, by ``-distances``.
+            are ties. For inner products, where larger is nearer, pass ``-distances``.
 
         indices : array-like of shape (n_queries, n_neighbors), or sequence of arrays
             Indices of the items found.
 
         queries : sequence of str or int of length n_queries
-            Identifiers of the queries. Each comes once.
+            Identifiers of the queries, without repetitions.
 
         documents : sequence of str or int
-            Identifiers of all items that the index was given, in their order: item i is
-            ``documents[i]``. Each comes once.
+            Identifiers of all items of the index, in their order and without repetitions:
+            item i is ``documents[i]``.
 
         name : str, default=None
-            What results and pictures call the system. None means "run".
+            Name of the system in results and pictures. None means "run".
 
         Returns
         -------
@@ -288,8 +291,8 @@ class Run(_Data):
         Raises
         ------
         ValueError
-            If the arguments differ in their number of queries, an identifier comes twice,
-            an index is that of no document, or a query finds an item twice.
+            If the arguments differ in their number of queries, an identifier is repeated,
+            an index has no document, or a query finds an item twice.
 
         Examples
         --------
@@ -318,8 +321,8 @@ class Run(_Data):
         is_alike = n_neighbors == [row.shape for row in distance_rows]
         if not is_alike or len(index_rows) != len(queries):
             raise ValueError(
-                "distances and indices must have as many rows as there are queries, and "
-                f"rows of equal length: there are {len(queries)} queries, "
+                "distances and indices must have one row per query, and rows of equal "
+                f"length: there are {len(queries)} queries, "
                 f"{len(distance_rows)} rows of distances and {len(index_rows)} of indices."
             )
         # Rows without neighbors may have any type.
@@ -343,11 +346,11 @@ def _rows_of_neighbors(table, dtype=None):
 
 
 def _refuse_wrong_indices(indices, n_documents):
-    """Raise an error for indices that are no integers, or of no document."""
+    """Raise an error for indices that are not integers, or have no document."""
     if indices.dtype.kind not in "iu":
         raise ValueError(
-            f"indices must be integers, got {indices.dtype}. Of ids, which an index "
-            "with ids returns, make Run({query: dict(zip(ids, -distances)), ...})."
+            f"indices must be integers, got {indices.dtype}. If the index returns ids, "
+            "pass Run({query: dict(zip(ids, -distances)), ...})."
         )
     if indices.size and not 0 <= indices.min() <= indices.max() < n_documents:
         raise ValueError(
@@ -408,7 +411,7 @@ class ChosenColumns(NamedTuple):
 
 
 def chosen_columns(names, form):
-    """Which columns hold what, for `Qrels` or `Run`; an error if one is needed."""
+    """The columns of query, document and number; an error if one is missing."""
     value_names = _SCORE if form is Run else _GRADE
     chosen = ChosenColumns(
         query=one_of(QUERY, names),
@@ -435,7 +438,7 @@ def _refuse_missing_column(wanted_names, names):
     """Raise ValueError: there is no column of any of the wanted names."""
     hint = ""
     if wanted_names is _SCORE and "distance" in names:
-        hint = " Of distances pass data.assign(score=-data['distance'])."
+        hint = " For distances pass data.assign(score=-data['distance'])."
     raise ValueError(
         f"a column {' or '.join(map(repr, wanted_names))} is needed, got "
         f"{list(names)}.{hint}"
@@ -443,9 +446,9 @@ def _refuse_missing_column(wanted_names, names):
 
 
 def _table_of(data, form):
-    """Table of what a user passes to `Qrels` or `Run`, which is `form`.
+    """Table of the data that are passed to `form`, which is `Qrels` or `Run`.
 
-    A table is what the readers of files pass.
+    Readers of files pass a `DocumentTable`.
     """
     caller = form.__name__
     if isinstance(data, DocumentTable | form):
@@ -457,14 +460,14 @@ def _table_of(data, form):
         )
     if isinstance(data, str | bytes | PathLike):
         raise TypeError(
-            f"{caller} takes data, no path; read_{caller.lower()} reads a file, got "
-            f"{data!r}."
+            f"{caller} takes data, not a path, got {data!r}. Use "
+            f"read_{caller.lower()}(path)."
         )
     data = without_splits(data, caller)
     is_frame = hasattr(data, "columns") and hasattr(data, "to_numpy")
     if hasattr(data, "to_frame") and not is_frame:
         raise TypeError(
-            f"{caller} takes no Series, whose index has no columns: pass data.rename("
+            f"{caller} takes no Series: pass data.rename("
             f"'{'score' if form is Run else 'relevance'}').reset_index()."
         )
     # Qrels and Run of ranx
@@ -490,7 +493,7 @@ def _table_of_dict(data, form):
 
 
 def _values_by_document(documents, form):
-    """The number of each document of a query, or an error that says how to write it."""
+    """The number of each document of a query, or an error with the line to write."""
     if isinstance(documents, Mapping):
         return documents
     if form is Qrels and isinstance(documents, Set):
@@ -501,7 +504,7 @@ def _values_by_document(documents, form):
         raise TypeError(f"{form_of_data}, got {documents!r}.")
     if hasattr(documents, "to_dict"):
         raise TypeError(
-            f"{form_of_data}. Of Series pass {{query: documents.to_dict() for query, "
+            f"{form_of_data}. For Series pass {{query: documents.to_dict() for query, "
             "documents in data.items()}."
         )
     try:
@@ -512,21 +515,21 @@ def _values_by_document(documents, form):
         raise TypeError(f"{form_of_data}. {_line_of_hits('data.items()')}")
     if form is Run:
         remedy = (
-            "if the best comes first, pass {query: {document: -rank for rank, document "
+            "with the best first, pass {query: {document: -rank for rank, document "
             "in enumerate(documents)} for query, documents in data.items()}"
         )
     else:
         remedy = (
-            "if all are relevant, pass {query: dict.fromkeys(documents, 1) for query, "
+            "all relevant, pass {query: dict.fromkeys(documents, 1) for query, "
             "documents in data.items()}"
         )
-    raise TypeError(f"{form_of_data}. Of lists of documents, {remedy}.")
+    raise TypeError(f"{form_of_data}. For lists of documents, {remedy}.")
 
 
 def _line_of_hits(pairs):
-    """How to make a table of lists of hits, each a dict of a document and its score."""
+    """Code that makes a table from lists of hits, dicts of a document and its score."""
     return (
-        "Of lists of hits make a table: pd.DataFrame([{'query_id': query, **hit} for "
+        "For lists of hits make a table: pd.DataFrame([{'query_id': query, **hit} for "
         f"query, hits in {pairs} for hit in hits])."
     )
 
@@ -537,7 +540,7 @@ def table_of_columns(columns, form):
     Parameters
     ----------
     columns : ChosenColumns of sequences of length n_rows
-        Values in place of names. Scores are minus the ranks if there are none.
+        The values of the columns. Without scores, these are minus the ranks.
 
     form : type
         `Qrels` or `Run`.
@@ -565,13 +568,13 @@ def _numbers(values):
         return np.array(array("d", values))
     except (OverflowError, TypeError) as error:
         raise ValueError(
-            f"relevance and scores must be numbers: {error}. Convert them by float "
-            "first, or a column by pd.to_numeric."
+            f"relevance and scores must be numbers: {error}. Convert them with float(), or "
+            "a column with pd.to_numeric."
         ) from error
 
 
 def _ranks_if_any(values):
-    """Ranks as float64, or None if they are no numbers, as nothing is computed of them."""
+    """Ranks as float64, or None if they are not numbers, since they are only checked."""
     if values is None:
         return None
     try:
@@ -648,8 +651,8 @@ def one_of(wanted, names):
     matches = [name for name in wanted if name in names]
     if len(matches) > 1 and matches[0] != wanted[0]:
         raise ValueError(
-            f"of the columns {' and '.join(map(repr, matches))} one counts: rename it to "
-            f"{wanted[0]!r}, or leave out the others."
+            f"the columns {' and '.join(map(repr, matches))} could both be meant: rename "
+            f"one to {wanted[0]!r}, or leave out the other."
         )
     return matches[0] if matches else None
 
@@ -677,7 +680,7 @@ def encoded(text):
         return text.encode(*_ENCODING)
     except UnicodeEncodeError as error:
         wrong = text[error.start]
-        raise ValueError(f"identifiers must be text, but {wrong!r} is none.") from error
+        raise ValueError(f"identifiers must be text, got {wrong!r}.") from error
 
 
 def decoded(identifier):
@@ -708,7 +711,7 @@ def document_identifiers(documents):
     as_bytes = encoded(joined)
     ends = np.flatnonzero(np.frombuffer(b"%b\0" % as_bytes, dtype=np.uint8) == 0)
     if len(ends) > len(texts):
-        raise ValueError("identifiers must not hold the character NUL.")
+        raise ValueError("identifiers must not contain the character NUL.")
     width = np.diff(ends, prepend=-1) - 1
     if not width.min():
         raise ValueError("identifiers must not be empty.")
@@ -716,7 +719,7 @@ def document_identifiers(documents):
         raise ValueError(
             f"identifiers must have {BYTES_OF_ID} bytes at most, got one of {width.max()}."
         )
-    # Surrogates may stand for the bytes of a character, and numpy's strings are no str.
+    # Surrogates may represent the bytes of a character, and NumPy's strings are not str.
     if not joined.isascii() or set(map(type, texts)) != {str}:
         texts = decoded(as_bytes).split("\0")
     return texts
@@ -728,8 +731,7 @@ class DocumentTable:
     Parameters
     ----------
     queries : iterable of str
-        Identifiers of queries, of which one may come several times. A query may have no
-        rows.
+        Identifiers of queries, which may be repeated. A query may have no rows.
 
     numbers : array-like of shape (n_rows,) of int
         Place of each row's query in `queries`.
@@ -750,7 +752,7 @@ class DocumentTable:
     Attributes
     ----------
     queries, numbers, documents, values
-        The same for the ordered rows; each query comes once, and `numbers` ascend.
+        The parameters for the sorted rows. Each query comes once, and `numbers` ascend.
 
     offsets : ndarray of shape (n_queries + 1,) of int64
         First row of each query, and the number of rows.
@@ -759,7 +761,7 @@ class DocumentTable:
         First row of each tie, and the number of rows.
 
     places : list of dict of length n_queries
-        Of each query the place of a document among the query's rows.
+        For each query, the place of a document among the query's rows.
 
     Raises
     ------
@@ -820,7 +822,7 @@ class DocumentTable:
         is_tied = np.diff(self.tie_starts) > 1
         if not is_tied.any():
             return
-        # Sums with 0.0 make -0.0 and 0.0 one.
+        # Adding 0.0 turns -0.0 into 0.0.
         self.values = self.values + 0.0
         self.documents = self.documents.copy()
         # Text in ASCII has the order of its bytes.
@@ -847,7 +849,7 @@ class DocumentTable:
             seen.add(pair)
 
     def __reduce__(self):
-        """Leave out of a pickle what the constructor finds again."""
+        """Pickle only the arguments of the constructor, which computes the rest."""
         return DocumentTable, (
             self.queries,
             self.numbers,

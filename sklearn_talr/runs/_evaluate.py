@@ -51,15 +51,16 @@ def evaluate_run(
     random_state: Seed = 0,
     name: str | None = None,
 ) -> RunEvaluation:
-    """Evaluate a run: the mean over all orders of tied documents, the worst, and the best.
+    """Evaluate a run: mean, worst and best value over all orders of tied documents.
 
     Parameters
     ----------
     qrels : Qrels, str or path-like, or any data that Qrels takes
-        The judgments: an object, a file for :func:`read_qrels`, a dict of dicts, ....
+        The judgments: an object, a file for :func:`read_qrels`, a dict of dicts, a table or
+        records.
 
     run : Run, str or path-like, or any data that Run takes
-        The retrieved documents and their scores, in the same forms.
+        The retrieved documents and their scores, in one of the same forms.
 
     measures : str, Measure, object of ir_measures, or sequence of them, \
             default=("AP", "nDCG@10", "RR@10")
@@ -67,59 +68,59 @@ def evaluate_run(
 
         * ``AP``, ``RR``, with or without a cutoff; ``P@k``, ``R@k``, ``F1@k``,
           ``Success@k``; ``Rprec``. All take ``rel``, the least relevance that counts as
-          relevant, as in ``"AP(rel=2)@100"``; 1 is the default. ``AP`` takes a
-          ``denominator``, too.
-        * ``nDCG`` and ``DCG``, with or without a cutoff. Of runs they have trec_eval's
-          gain, the relevance itself, which is ``nDCG(dcg="log2")``, unless they are given
-          ``dcg="exp-log2"``, the gain 2**relevance - 1. With trec_eval's gain they take
-          judgments that are real numbers, which no other measure does.
-        * ``RBP(p=0.8)``, with or without a cutoff. With ``rel`` the gain of what is
-          relevant is 1, without it the relevance over ``max_rel``. By default ``max_rel``
-          is the largest relevance of all judgments, also of queries that are left out, so
-          that all runs have one scale.
+          relevant, as in ``"AP(rel=2)@100"``; the default is 1. ``AP`` also takes a
+          ``denominator``.
+        * ``nDCG`` and ``DCG``, with or without a cutoff. For runs their default is
+          ``dcg="log2"``, trec_eval's gain, which is the relevance itself. With
+          ``dcg="exp-log2"`` the gain is 2**relevance - 1. Only nDCG and DCG with
+          ``dcg="log2"`` take judgments that are real numbers.
+        * ``RBP(p=0.8)``, with or without a cutoff. With ``rel`` the gain of a relevant
+          document is 1, without it the relevance divided by ``max_rel``. By default
+          ``max_rel`` is the largest relevance of all judgments, so that all runs have the
+          same scale.
         * ``ERR``, with or without a cutoff: the user stops at a document with probability
           (2**relevance - 1) / 2**max_rel, and ``max_rel=4`` is the default, as in TREC's
           gdeval.
-        * ``EF@1%``, ``BEDROC``, ``RIE``, ``AUC``: early enrichment, and the ROC curve.
-        * ``Bpref``, of judged documents alone.
+        * ``EF@1%``, ``BEDROC``, ``RIE``, ``AUC``: early enrichment, and the area under the
+          ROC curve.
+        * ``Bpref``, of judged documents only.
         * ``Judged``, with or without a cutoff: the share of judged documents.
 
     missing_queries : {"zero", "skip"}, default="zero"
         Judged queries without documents in the run count 0 with "zero", as in ir_measures
-        and under ``trec_eval -c``. With "skip" they are left out of the means, as in
-        trec_eval without that option and in pytrec_eval. Queries that are not judged are
-        always left out.
+        and with ``trec_eval -c``. With "skip" they are left out of the means, as in
+        trec_eval without ``-c`` and in pytrec_eval. Queries without judgments are always
+        left out.
 
     judged_only : bool, default=False
-        Whether to leave documents that are not judged for a query out of its ranking, and
-        out of its ties, so that the ranking is a condensed list. False takes them for not
-        relevant, as trec_eval does.
+        Whether to leave unjudged documents out of the ranking and its ties, so that the
+        ranking is a condensed list. With False they count as not relevant, as in trec_eval.
 
     ignore_identical_ids : bool, default=False
         Whether to leave out the document that has the identifier of the query, from the
-        run and from the judgments. Set it if the queries are documents.
+        run and from the judgments. Set it to True if the queries are documents.
 
     n_orders : int, default=None
         Number of random orders of tied documents to draw, at least 2, for the variance of
-        each value over them. Intervals over queries *and* ties need it. None draws none.
+        each value over orders. Intervals over queries *and* ties need it. None draws none.
 
     random_state : int, RandomState instance or None, default=0
         Seed of these orders.
 
     name : str, default=None
-        What results and pictures call the system. None takes the name of the run.
+        Name of the system in results and pictures. None takes the name of the run.
 
     Returns
     -------
     evaluation : RunEvaluation
-        Expected, worst and best values, and those of trec_eval's order, of each query and
+        Expected, worst and best values and the values of trec_eval's order, per query and
         as means. It prints as a table.
 
     Raises
     ------
     ValueError
-        If a file is damaged, the data are no judgments or no run, no query is in both, a
-        measure is unknown or has no exact mean over orders of ties, or a measure does not
+        If a file is damaged, the data are not judgments or not a run, no query is in both,
+        a measure is unknown or has no exact mean over orders of ties, or a measure does not
         take a relevance. Also if `qrels` has floats and `run` has integers, in dicts or in
         columns "score", so that they may be swapped: ``Qrels(qrels)`` and ``Run(run)``
         declare that they are not.
@@ -132,8 +133,8 @@ def evaluate_run(
     UserWarning
         If the values of judgments and run look as if these were swapped, or every query
         finds first the document of its own identifier, which is not judged. If no document
-        of the run is judged, or if far more documents or queries of the judgments would be
-        in the run if their identifiers were written alike, as "007" and 7 are not.
+        of the run is judged, or many more documents or queries would match if identifiers
+        were written in the same way, unlike "007" and 7.
 
     See Also
     --------
@@ -142,11 +143,16 @@ def evaluate_run(
 
     Notes
     -----
-    Without ties the values are trec_eval's: only retrieved documents are ranked; relevant
-    ones that were not retrieved count in recall, in the denominator of AP and in the ideal
-    gain; what is not judged, and what has a relevance below 1, is not relevant; a query
-    with nothing relevant counts 0. trec_eval keeps 32 bits of a score, so for it scores are
-    tied that differ in the others. The column ``trec_eval`` has its values then, too.
+    Without ties the values equal trec_eval's:
+
+    * Only retrieved documents are ranked.
+    * Relevant documents that were not retrieved count in recall, in the denominator of AP
+      and in the ideal gain.
+    * Unjudged documents, and documents with a relevance below 1, are not relevant.
+    * A query without relevant documents counts 0.
+
+    trec_eval stores scores as float32, so different scores can tie there. The column
+    ``trec_eval`` reproduces this.
 
     Examples
     --------
@@ -187,12 +193,7 @@ def evaluate_run(
     orders = _values_by_order(groups, cells)
     tie_variance = None
     if n_orders is not None:
-        tie_variance = np.zeros(orders.expected.shape)
-        tied = _tied_queries(cells)
-        if len(tied):
-            tie_variance[tied] = _variance_over_orders(
-                groups, cells.select(tied), n_orders, random_state
-            )
+        tie_variance = _variance_over_orders(groups, cells, n_orders, random_state)
     return RunEvaluation(
         name=run.name if name is None else name,
         measures=list(map(str, measures)),
@@ -225,7 +226,7 @@ def _select_documents(table, is_selected):
 
 
 def _judged_alone(run, qrels):
-    """The run without documents that nobody has judged for their query."""
+    """The run without documents that are not judged for their query."""
     places = dict(zip(qrels.queries, qrels.places))
     return _select_documents(run, lambda query, document: document in places.get(query, ()))
 
@@ -249,16 +250,16 @@ def _refuse_real_grades(qrels, measures):
         if not measure.takes_real_grades:
             raise ValueError(
                 f"{measure} takes integers as relevance, got "
-                f"{qrels.values[qrels.values % 1 > 0][0]}: say what is relevant, as by "
-                "int(gain >= 1). nDCG and DCG take real gains. Judgments come first, then "
-                "the run: are they swapped?"
+                f"{qrels.values[qrels.values % 1 > 0][0]}: make gains binary, such as "
+                "int(gain >= 1), or use nDCG or DCG, which take real gains. Judgments come "
+                "first, then the run: are they swapped?"
             )
 
 
 def _warn_if_queries_find_themselves(qrels, run):
     """Warn if all queries have the best score for a document of their own identifier.
 
-    Not if it was judged for one of them.
+    There is no warning if this document was judged for one of the queries.
     """
     judged = dict(zip(qrels.queries, qrels.places))
     find_themselves = []
@@ -292,7 +293,7 @@ def _evaluated_queries(qrels, run, missing_queries):
 
 
 def _first_queries(queries):
-    """The first identifiers, in words."""
+    """The first identifiers, for a message."""
     if not len(queries):
         return "none"
     return ", ".join(map(repr, queries[:3])) + (", ..." if len(queries) > 3 else "")
@@ -300,7 +301,7 @@ def _first_queries(queries):
 
 @dataclass(frozen=True)
 class Judgments:
-    """Judgments of the evaluated queries, and where the run has their documents.
+    """Judgments of the evaluated queries, and the places of their documents in the run.
 
     Parameters
     ----------
@@ -314,7 +315,7 @@ class Judgments:
         Place of the document among the rows of its query in the run, or -1.
 
     listed : ndarray of shape (n_judgments,) of int64
-        The same in trec_eval's order, whose scores have 32 bits.
+        Place in trec_eval's order, which sorts by scores as float32.
 
     first_row : ndarray of shape (n_judgments,) of int64
         First row of the query in the run.
@@ -328,14 +329,14 @@ class Judgments:
 
     @classmethod
     def from_tables(cls, qrels, run, queries):
-        """All judgments; those of queries that are not evaluated have the query -1.
+        """All judgments. If their query is not evaluated, `query` is -1.
 
         Parameters
         ----------
         qrels, run : DocumentTable
 
         queries : ndarray of int64
-            Numbers of the evaluated queries among those of the judgments, ascending.
+            Numbers of the evaluated queries among all judged queries, ascending.
         """
         number_among_evaluated = np.full(len(qrels.queries), -1)
         number_among_evaluated[queries] = np.arange(len(queries))
@@ -365,7 +366,7 @@ class Judgments:
 
 
 def _with_32_bits(run):
-    """The run as trec_eval holds it: 32 bits of scores are tied more often."""
+    """The run as trec_eval stores it, with scores as float32, which tie more often."""
     with np.errstate(over="ignore"):
         scores = run.values.astype(np.float32)
     is_tied = run.values[1:] == run.values[:-1]
@@ -387,7 +388,7 @@ def _places_of_judged(qrels, run, number_in_run):
 
 
 def _judged_cells(qrels, run, queries, *, only_relevant):
-    """Cells of judged documents: where they are ranked, and among which ties.
+    """Cells of judged documents, with their places and ties in the run.
 
     Parameters
     ----------
@@ -398,7 +399,7 @@ def _judged_cells(qrels, run, queries, *, only_relevant):
         Numbers of the queries of the judgments that are evaluated, ascending.
 
     only_relevant : bool
-        Whether to look for documents of relevance 1 and above alone.
+        Whether only documents of relevance 1 and above are needed.
     """
     judgments = Judgments.from_tables(qrels, run, queries)
     counts = judgments.query >= 0
@@ -413,7 +414,7 @@ def _judged_cells(qrels, run, queries, *, only_relevant):
 def _cells_of_documents(judgments, run, n_items):
     """Find the tie of each judged document, which is a cell, and sort the cells.
 
-    What the run lacks is one tie after the last rank.
+    Documents that the run lacks are one tie after the last rank.
 
     Parameters
     ----------
@@ -492,7 +493,7 @@ def _values_by_order(groups, cells):
 
 
 def _replaced(expected, queries, groups, cells, order):
-    """Expected values, but for some queries values of one order of ties."""
+    """Expected values, in which some queries have the values of another order of ties."""
     values = expected.copy()
     if len(queries):
         values[queries] = evaluate_ties(groups, cells.select(queries), order=order)
@@ -510,27 +511,35 @@ def _tied_queries(cells):
 
 
 def _queries_of_other_lists(cells):
-    """Queries that trec_eval may rank in another order, perhaps by 32 bits alone."""
+    """Queries that trec_eval may rank in another order, perhaps because of float32."""
     is_moved = (cells.n > 1) | (cells.place != cells.t)
     return np.unique(cells.query[_is_ranked(cells) & is_moved])
 
 
 def _variance_over_orders(groups, cells, n_orders, random_state):
     """Variance of each value over random orders of ties, (n_queries, n_measures)."""
+    n_measures = sum(len(group.places) for group in groups)
+    variance = np.zeros((len(cells.n_items), n_measures))
+    tied = _tied_queries(cells)
+    if not len(tied):
+        return variance
+    tied_cells = cells.select(tied)
     random_state = independent_random_state(random_state)
     # One order at a time: all of them would take much memory.
     values = [
-        evaluate_ties(groups, replace(cells, place=place), order="listed")
-        for place in _random_places(cells, n_orders, random_state)
+        evaluate_ties(groups, replace(tied_cells, place=place), order="listed")
+        for place in _random_places(tied_cells, n_orders, random_state)
     ]
-    variance = np.var(values, axis=0, ddof=1)
-    return np.where(variance > _ROUNDING_OF_VARIANCE, variance, 0.0)
+    variance_of_tied = np.var(values, axis=0, ddof=1)
+    is_real = variance_of_tied > _ROUNDING_OF_VARIANCE
+    variance[tied] = np.where(is_real, variance_of_tied, 0.0)
+    return variance
 
 
 def _random_places(cells, n_orders, random_state):
     """Yield places of documents, so that all orders of tied ones are equally likely.
 
-    Documents of a tie that are not among the cells take places, too.
+    Documents of a tie that are not among the cells also take places.
     """
     is_ranked = _is_ranked(cells)
     is_ranked_tie = is_ranked[cells.starts]
@@ -539,7 +548,7 @@ def _random_places(cells, n_orders, random_state):
     n_judged = np.diff(cells.starts, append=len(cells.t))[is_ranked_tie]
     tie = np.repeat(np.arange(len(first)), size)  # (n_documents,)
     start = np.cumsum(size) - size
-    # The first documents of each tie stand for its cells, the others are not judged.
+    # The first documents of each tie are its cells, the others are not judged.
     is_judged = np.arange(len(tie)) - start[tie] < n_judged[tie]
     before = np.repeat(cells.t[first] - start, n_judged)
     for _ in range(n_orders):

@@ -47,21 +47,22 @@ from ._sources import (
 def read_qrels(path: FilePath) -> Qrels:
     """Read judgments in TREC's format, in JSON or in a table.
 
-    The name of the file declares what it is, or its first line. One that has none of the
-    following is in TREC's format: every line has four fields, set apart by blanks: query,
-    iteration (not used), document, relevance. Lines that begin with ``#`` are comments.
+    The suffix of the file or its first line declares the format:
 
     * ``.json``: a dict of dicts, as :class:`Qrels` takes it.
-    * ``.jsonl``: a record in each line, with columns as of :class:`Qrels`.
+    * ``.jsonl``: a record in each line, with the columns of :class:`Qrels`.
     * ``.parquet``: a table with these columns, which needs pandas.
-    * A first line that names these columns, with tabs or commas between them: a table, as
-      the ``.tsv`` of BEIR's judgments, or a ``.csv``.
+    * A first line with the names of these columns, separated by tabs or commas: a table,
+      such as the ``.tsv`` of BEIR's judgments, or a ``.csv``.
+    * Any other file is in TREC's format. Every line has four fields, separated by blanks:
+      query, iteration (not used), document, relevance. Lines that begin with ``#`` are
+      comments.
 
     Parameters
     ----------
     path : str or path-like
-        The file, plain or compressed by gzip, bzip2 or xz. Such a name may end with
-        ``.gz``, ``.bz2`` or ``.xz``. ``~`` is the home folder.
+        The file, plain or compressed by gzip, bzip2 or xz, whose name may end with ``.gz``,
+        ``.bz2`` or ``.xz``. ``~`` is the home folder.
 
     Returns
     -------
@@ -72,16 +73,16 @@ def read_qrels(path: FilePath) -> Qrels:
     ------
     ValueError
         If the file is empty or damaged, a pointer of Git LFS, a URL, a ``.csv`` without a
-        head, or text in UTF-16; or if a line has not four fields, has a relevance
-        that is no integer, or repeats a document of a query. The message names the file and
-        the line.
+        header, or text in UTF-16; or if a line does not have four fields, has a relevance
+        that is not an integer, or repeats a document of a query. The message names the file
+        and the line.
 
     OSError
         If the file cannot be opened.
 
     See Also
     --------
-    evaluate_run : Takes what this returns, or the path itself.
+    evaluate_run : Takes these judgments, or the path itself.
 
     Examples
     --------
@@ -104,50 +105,52 @@ def read_qrels(path: FilePath) -> Qrels:
 def read_run(path: FilePath) -> Run:
     """Read a run in TREC's format, in JSON or in a table.
 
-    The name of the file declares what it is, or its first line. One that has none of the
-    following is in TREC's format: every line has six fields, set apart by blanks: query,
-    ``Q0`` (not used), document, rank (an integer, not used), score, name of the run. More
-    words may follow, which are not used. Lines that begin with ``#`` are comments.
+    The suffix of the file or its first line declares the format:
 
-    * ``.json``: a dict of dicts, as :class:`Run` takes it, or predictions that mteb has
-      kept of one subset and split.
-    * ``.jsonl``: a record in each line, with columns as of :class:`Run`, or predictions of
+    * ``.json``: a dict of dicts, as :class:`Run` takes it, or mteb's predictions of one
+      subset and split.
+    * ``.jsonl``: a record in each line, with the columns of :class:`Run`, or predictions of
       evaluators of sentence-transformers.
     * ``.parquet``: a table with these columns, which needs pandas.
+    * A first line with the names of these columns, separated by tabs or commas: a table.
+    * Any other file is in TREC's format. Every line has six fields, separated by blanks:
+      query, ``Q0`` (not used), document, rank (an integer, not used), score, name of the
+      run. More words may follow, which are not used. Lines that begin with ``#`` are
+      comments.
 
     Documents are ranked by their scores alone, as trec_eval ranks them.
 
     Parameters
     ----------
     path : str or path-like
-        The file, plain or, but for ``.parquet``, compressed by gzip. Such a name may end
-        with ``.gz``.
+        The file, plain or compressed by gzip, bzip2 or xz, whose name may end with ``.gz``,
+        ``.bz2`` or ``.xz``. ``~`` is the home folder.
 
     Returns
     -------
     run : Run
-        The run, with the name that its first line gives, or mteb's name of the model, or
-        that of the file.
+        The run. Its name is the last field of the first line, mteb's name of the model, or
+        the name of the file.
 
     Raises
     ------
     ValueError
         If the file is empty or damaged, a pointer of Git LFS, a URL, a ``.csv`` without a
-        head, or text in UTF-16; if a line has fewer than six fields, has a score that is no
-        finite number, or repeats a document of a query; or if scores seem to be ranks, as
-        where an identifier has a blank, or rise with the rank in all queries. The message
-        names the file and the line.
+        header, or text in UTF-16; if a line has fewer than six fields, has a score that is
+        not a finite number, or repeats a document of a query; or if scores seem to be
+        ranks, for example because an identifier has a blank, or rise with the rank in all
+        queries. The message names the file and the line.
 
     OSError
         If the file cannot be opened.
 
     See Also
     --------
-    evaluate_run : Takes what this returns, or the path itself.
+    evaluate_run : Takes this run, or the path itself.
 
     Examples
     --------
-    Scores of equal value are tied, whatever the order of the lines and the ranks say:
+    Documents with equal scores are tied, even if their ranks differ:
 
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
@@ -179,7 +182,9 @@ def _read_file(path, form):
             table = _table_with_head(path, delimiter, source.content(), form)
             return _made(form, table, stem)
         if suffix == ".csv":
-            raise ValueError(f"{path}, line 1 is no head.{advice_without_head(form, ',')}")
+            raise ValueError(
+                f"{path}, line 1 is not a header.{advice_without_head(form, ',')}"
+            )
         line_format = QRELS_FORMAT if form is Qrels else RUN_FORMAT
         table, tag = table_of_lines(path, source.blocks(), line_format)
         return _made(form, table, tag)
@@ -191,7 +196,7 @@ def _made(form, data, name):
 
 
 def _reader_of_data(suffix, start):
-    """What reads files of such a suffix and such first bytes; None for lines of text."""
+    """The reader for this suffix and these first bytes; None for lines of text."""
     if suffix == ".parquet" or start.startswith(START_OF_PARQUET):
         return _data_of_parquet
     if suffix == ".json":
@@ -202,7 +207,7 @@ def _reader_of_data(suffix, start):
 
 
 def _read_data(path, form, source, read_data, stem):
-    """Qrels or Run of what a file holds; errors name the file."""
+    """Qrels or Run of the content of a file; errors name the file."""
     content = source.content()
     try:
         data, name = read_data(content, form)
@@ -216,11 +221,11 @@ def _data_of_parquet(content, form):
     try:
         return pandas.read_parquet(BytesIO(content)), None
     except (OSError, ValueError) as error:
-        raise ValueError(f"it is no table of .parquet: {error}") from error
+        raise ValueError(f"it is not a Parquet table: {error}") from error
 
 
 def _data_of_json(content, form):
-    """What a file of JSON holds, and the name of mteb's model, if it has one."""
+    """Data of a JSON file, and the name of mteb's model, if it has one."""
     data = _loaded(content)
     if "mteb_model_meta" not in data:
         return data, None
@@ -228,7 +233,7 @@ def _data_of_json(content, form):
     parts = [(subset, split) for subset in data for split in data[subset]]
     if len(parts) != 1:
         raise ValueError(
-            f"it has the subsets and splits {parts}. Read it by json.load, and "
+            f"it has the subsets and splits {parts}. Read it with json.load, and "
             "pass data[subset][split] of one to Run"
         )
     subset, split = parts[0]
@@ -246,7 +251,7 @@ def _data_of_json_lines(content, form):
         for hit in record["results"]
     ]
     table = form(hits).table
-    # Queries that found nothing are in the run, too.
+    # The run includes queries without hits.
     queries = query_identifiers(record["query_id"] for record in records)
     with_all_queries = DocumentTable(
         [*queries, *table.queries],
@@ -259,7 +264,7 @@ def _data_of_json_lines(content, form):
 
 
 def _delimiter_of_head(content):
-    """What separates the names of a table's first line, or None if it has none."""
+    """The separator of the names in a table's first line, or None without such a line."""
     head = content.removeprefix(MARK).replace(b"\r", b"\n").split(b"\n", 1)[0]
     for delimiter in "\t,":
         names = next(csv.reader([decoded(head[:BYTES_OF_LINE])], delimiter=delimiter), [])
@@ -273,7 +278,7 @@ def _columns_with_head(path, delimiter, text):
     rows = csv.reader(StringIO(text, newline=""), delimiter=delimiter)
     names = next(rows)
     if len(set(names)) < len(names):
-        raise ValueError(f"{path}, line 1 has two columns of one name: {', '.join(names)}.")
+        raise ValueError(f"{path}, line 1 repeats a name of a column: {', '.join(names)}.")
     cells = []
     lines = []
     try:
@@ -313,18 +318,18 @@ def _table_with_head(path, delimiter, content, form):
 
 
 def _numbers_of_cells(path, lines, name, cells):
-    """The numbers in a column of text; an error names the line of what is none."""
+    """The numbers in a column of text; an error names the line of another text."""
     if name is None:
         return None
     texts = [cell.strip().encode("utf-8", "replace") for cell in cells]
     numbers = np.array(list(map(number_or_nan, texts)))
-    problem = f": {name} {{!r}} is no number."
+    problem = f": {name} {{!r}} is not a number."
     refuse_lines(path, lines, ~np.isfinite(numbers), problem, shown=cells)
     return numbers
 
 
 def _loaded(text):
-    """What JSON holds; of a name that a dict has twice, json would take the last."""
+    """Data of a JSON text. A dict that repeats a name is an error: json takes the last."""
     return json.loads(text, object_pairs_hook=_dict_of_different_names)
 
 
@@ -332,5 +337,5 @@ def _dict_of_different_names(pairs):
     values = dict(pairs)
     if len(values) < len(pairs):
         counts = Counter(name for name, _ in pairs)
-        raise ValueError(f"{counts.most_common(1)[0][0]!r} comes twice in one dict.")
+        raise ValueError(f"{counts.most_common(1)[0][0]!r} is repeated in a dict.")
     return values

@@ -26,13 +26,13 @@ _N_FIELDS_OF_TRIPLES = 3
 # Messages show the first bytes of a field.
 _N_BYTES_SHOWN = 40
 _NO_HEAD = (
-    " Without a head nobody knows what the columns are. Name them, as by "
+    " Without a header the columns are not known. Name them: pass "
     "pd.read_csv(path, sep={sep!r}, names=['query_id', 'doc_id', {name!r}], "
     "dtype={{'query_id': str, 'doc_id': str}})"
 )
-_LONG = f" has more than {BYTES_OF_LINE} bytes, so this is no file of TREC's formats."
+_LONG = f" has more than {BYTES_OF_LINE} bytes, so the file is not in TREC's formats."
 _NUL = (
-    " has a NUL byte, so this is no text, or text in UTF-16, which must be saved as UTF-8."
+    " has a NUL byte, so it is not text, or text in UTF-16, which must be saved as UTF-8."
 )
 _WIDE = f" has an identifier of {{}} bytes; {BYTES_OF_ID} are the most."
 _BLANK = "has an identifier a blank, or is the score before the rank?"
@@ -60,7 +60,7 @@ class LineFormat:
         Takes an array of numbers, and returns which of them a table may hold.
 
     problem : str
-        What is wrong with a value that a table may not hold.
+        Message about a value that a table may not hold.
 
     rank : str, default=None
         The column of ranks, which are integers.
@@ -79,13 +79,13 @@ class LineFormat:
 
     @property
     def names(self):
-        """Names of the columns, in words."""
+        """Names of the columns, for a message."""
         return ", ".join(self.columns)
 
     @property
     def rank_problem(self):
-        """What is wrong with a rank that is no integer."""
-        return f": rank {{!r}} is no integer. A line must have {self.names}: {_BLANK}"
+        """Message about a rank that is not an integer."""
+        return f": rank {{!r}} is not an integer. A line must have {self.names}: {_BLANK}"
 
 
 QRELS_FORMAT = LineFormat(
@@ -93,14 +93,14 @@ QRELS_FORMAT = LineFormat(
     columns=("query", "iteration", "document", "relevance"),
     value="relevance",
     is_valid=are_integers,
-    problem=": relevance {!r} is no integer. Real gains are read from .json and tables.",
+    problem=": relevance {!r} is not an integer. Put real gains into .json or a table.",
 )
 RUN_FORMAT = LineFormat(
     form=Run,
     columns=("query", "Q0", "document", "rank", "score", "tag"),
     value="score",
     is_valid=np.isfinite,
-    problem=": score {!r} is no finite number.",
+    problem=": score {!r} is not a finite number.",
     rank="rank",
     has_more_words=True,
 )
@@ -167,7 +167,7 @@ def table_of_lines(path, blocks, line_format):
     path : Path
 
     blocks : iterable of bytes
-        What it holds, in whole lines.
+        Content of the file, in whole lines.
 
     line_format : LineFormat
     """
@@ -200,7 +200,7 @@ def table_of_lines(path, blocks, line_format):
 
 
 def _rows_of_lines(path, lines, line_format, number_of_query):
-    """Rows of some lines; an error names the line of a field that is no number.
+    """Rows of some lines; an error names the line of a field that is not a number.
 
     Parameters
     ----------
@@ -238,7 +238,7 @@ def _parsed_column(path, lines, column, is_valid, problem):
 def _refuse_scores_that_count(path, rows):
     """Raise an error if the scores of each query count its lines.
 
-    Not if ranks count them backwards, as in a file that has its best lines last.
+    There is no error if ranks count them backwards, as in a file with its best lines last.
     """
     order = np.argsort(rows.query_numbers, kind="stable")
     ranks = rows.ranks[order]
@@ -260,7 +260,7 @@ def _are_constant(values, first):
 
 
 def _lines_with_fields(path, blocks, line_format):
-    """Yield the fields of many lines, but for blank lines and comments.
+    """Yield the fields of many lines, without blank lines and comments.
 
     Parameters
     ----------
@@ -276,7 +276,7 @@ def _lines_with_fields(path, blocks, line_format):
     """
     n_before = 0
     for block in blocks:
-        # Files that were put together have marks in their midst.
+        # Concatenated files have byte order marks in the middle.
         block = block.removeprefix(MARK).replace(b"\n" + MARK, b"\n")
         ends = np.flatnonzero(np.frombuffer(block, dtype=np.uint8) == ord("\n"))
         numbers = np.arange(n_before + 1, n_before + len(ends) + 1)
@@ -351,7 +351,7 @@ def _refuse_numbers_as_tags(path, numbers, words, n_fields):
 
 
 def _problem_of_fields(n_words, line_format):
-    """What is wrong with lines of so many words, and what they may be."""
+    """Message about lines with these numbers of words, and what they may be."""
     n_fields = len(line_format.columns)
     problem = f" has {{}} fields instead of {n_fields}: {line_format.names}."
     swapped_format = RUN_FORMAT if line_format is QRELS_FORMAT else QRELS_FORMAT
@@ -364,7 +364,7 @@ def _problem_of_fields(n_words, line_format):
 
 
 def advice_without_head(form, separator):
-    """Say how to read a table without a head. Runs have two readings of the third column.
+    """Code that reads a table without a header. A run's third column has two readings.
 
     Parameters
     ----------
@@ -376,7 +376,7 @@ def advice_without_head(form, separator):
     if form is Qrels:
         return _NO_HEAD.format(sep=separator, name="relevance") + "."
     ranks = _NO_HEAD.format(sep=separator, name="rank")
-    return f"{ranks}; or 'score' in place of 'rank', if the last column has scores."
+    return f"{ranks}, with 'score' instead of 'rank' if the last column has scores."
 
 
 def _refuse_wide_identifiers(path, lines):
@@ -386,7 +386,7 @@ def _refuse_wide_identifiers(path, lines):
 
 
 def _parsed_numbers(texts):
-    """The numbers that Python reads in bytes; NaN for none, and for its underscores."""
+    """The numbers that bytes represent; NaN for other bytes, and for underscores."""
     if b"_" not in b"".join(texts):
         with suppress(ValueError):
             return np.fromiter(map(float, texts), np.float64, len(texts))
@@ -394,7 +394,7 @@ def _parsed_numbers(texts):
 
 
 def number_or_nan(text):
-    """The number that Python reads in bytes; NaN for none, and for its underscores."""
+    """The number that bytes represent; NaN for other bytes, and for underscores."""
     try:
         return np.nan if b"_" in text else float(text)
     except ValueError:
@@ -418,10 +418,10 @@ def refuse_lines(path, lines, is_wrong, problem, *, shown=None):
     is_wrong : array-like of shape (n_lines,) of bool
 
     problem : str
-        What is wrong; a brace in it is for what the line has.
+        The message, with a brace for the shown value.
 
     shown : sequence of length n_lines, default=None
-        What each line has.
+        A value of each line to show.
     """
     wrong_lines = np.flatnonzero(is_wrong)
     if not len(wrong_lines):

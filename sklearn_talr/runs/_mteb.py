@@ -1,4 +1,4 @@
-"""Results that mteb has kept, as a table of scores."""
+"""Tables of scores from mteb's results."""
 
 import json
 from collections import Counter
@@ -24,41 +24,41 @@ def read_mteb_results(
 ) -> DataFrame:
     """Read main scores of models from folders of mteb's results.
 
-    mteb is not needed; pandas is.
+    It needs pandas, but not mteb.
 
     Parameters
     ----------
     results : str, path-like, results of mteb, or iterable of them
-        Folders as mteb's results repository and its cache have them:
-        ``model/revision/Task.json`` beside ``model_meta.json``. A folder of models, of one
-        model or of one revision. Or mteb's objects `ModelResult` and `BenchmarkResults`,
-        of which all splits count.
+        Folders of mteb's results repository or cache, with ``model/revision/Task.json``
+        beside ``model_meta.json``: a folder of models, of one model or of one revision. Or
+        mteb's objects `ModelResult` and `BenchmarkResults`, in which all splits count.
 
     tasks : list of str, default=None
-        Names of the tasks; files of others are not opened. None takes those that all
-        models have.
+        Names of the tasks; files of other tasks are not opened. None takes the tasks that
+        all models have.
 
     subsets : list of str, default=None
-        Names of the subsets that count, such as languages. None takes all of a task.
-        Leaderboards may take fewer: ``["default", "en", "en-en"]`` are those of
-        MTEB(eng, v2).
+        Names of the subsets that count, such as languages. None takes all subsets of a
+        task. Leaderboards may take fewer: MTEB(eng, v2) takes ``["default", "en",
+        "en-en"]``.
 
     Returns
     -------
     scores : DataFrame of shape (n_tasks, n_models)
         Main scores, which :func:`compare_scores` takes. The score of a task is the mean
-        over its subsets, as in mteb: those of the split "test", or of all splits where a
-        task has no such split. Splits and subsets count that all models have that have the
-        task, of that version of its data (``dataset_revision``) which most of them have;
-        a file that names none counts with all. NaN where a model lacks one of the `tasks`.
+        over its subsets, as in mteb: the subsets of the split "test", or of all splits if
+        there is no such split. Only splits and subsets count that all models with the task
+        have, in the version of the data (``dataset_revision``) that most models have; a
+        file without a version counts with every version. NaN if a model lacks one of the
+        `tasks`.
 
     Raises
     ------
     ValueError
-        If a folder has no results, a file is none of mteb's, no model has one of the
+        If a folder has no results, a file is not in mteb's format, no model has one of the
         `tasks`, no task is common to all models, some scores of a task are percentages and
-        others fractions, or two revisions of a model have as many of the tasks. Of several
-        revisions the one that has most of them is read.
+        others fractions, or two revisions of a model tie for the most tasks. If a model has
+        several revisions, the one with the most tasks is read.
 
     ImportError
         If pandas is not installed.
@@ -66,12 +66,12 @@ def read_mteb_results(
     Warns
     -----
     UserWarning
-        If scores are left out that some models lack: tasks, if `tasks` is None, splits,
-        subsets, or other versions of the data.
+        If scores are left out because some models lack them: tasks (if `tasks` is None),
+        splits, subsets, or other versions of the data.
 
     See Also
     --------
-    compare_scores : Which models are better.
+    compare_scores : Tests which models are better.
 
     Examples
     --------
@@ -137,7 +137,7 @@ class _TaskScores(NamedTuple):
 
 @dataclass(frozen=True)
 class _Revision:
-    """What a revision of a model has.
+    """Scores of a revision of a model.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ class _Revision:
 
     @property
     def key(self):
-        """What no other revision has."""
+        """Model and revision, which identify the revision."""
         return self.model, self.revision
 
     def n_scored(self, names):
@@ -163,8 +163,8 @@ class _Revision:
 def _read_revisions(results, tasks, subsets):
     """Revisions of folders and of mteb's objects, each once.
 
-    The later scores of a task replace earlier ones of an object of the same revision, and
-    a folder that comes twice counts once.
+    If two objects have the same revision, later scores of a task replace earlier ones. A
+    repeated folder counts once.
     """
     revisions = {}
     for result in results:
@@ -195,7 +195,9 @@ def _revisions_of_folder(folder, tasks, subsets):
     """Revisions of all models in a folder, whose names are their paths."""
     metas = sorted(local_path(folder).rglob("model_meta.json"))
     if not metas:
-        raise ValueError(f"{folder} has no results of mteb: no model_meta.json is there.")
+        raise ValueError(
+            f"{folder} has no results of mteb, which have a file model_meta.json."
+        )
     for meta in metas:
         files = sorted(set(meta.parent.glob("*.json")) - {meta})
         if tasks is not None:
@@ -222,7 +224,7 @@ def _names_of_tasks(revisions, tasks):
 
 
 def _revision_with_most_tasks(model, revisions, names):
-    """The revision of a model that has most of the tasks; an error if several have."""
+    """The revision of a model with the most tasks; an error if several have as many."""
     n_scored = {
         revision.revision: revision.n_scored(names)
         for revision in revisions
@@ -309,8 +311,9 @@ def _refuse_mixed_units(name, models, table):
     are_percentages = [np.abs(row).max(initial=0) > 1 for row in table]
     if any(are_percentages) and not all(are_percentages):
         raise ValueError(
-            f"of {name} {models[np.argmax(are_percentages)]} has percentages, and "
-            f"{models[np.argmin(are_percentages)]} fractions: divide by 100."
+            f"the scores of {name} are percentages for "
+            f"{models[np.argmax(are_percentages)]} and fractions for "
+            f"{models[np.argmin(are_percentages)]}: divide the percentages by 100."
         )
 
 
@@ -320,7 +323,7 @@ def _warn_of_parts(tasks, parts):
         named = ", ".join(tasks[:_N_TASKS_NAMED])
         if len(tasks) > _N_TASKS_NAMED:
             named += " and others"
-        warn_caller(f"of {named} {parts} are left out that some models lack.")
+        warn_caller(f"{parts} of {named} are left out, as some models lack them.")
 
 
 def _tasks_of_all_models(frame):
@@ -331,7 +334,7 @@ def _tasks_of_all_models(frame):
     if len(common) < len(frame):
         warn_caller(
             f"{len(frame) - len(common)} of {len(frame)} tasks are left out, as some "
-            "models have no score of them.",
+            "models have no score for them.",
         )
     return common
 
@@ -343,7 +346,9 @@ def _task_of_file(path, subsets):
         version = content.get("dataset_revision")
         return _TaskScores(version, _scores_by_subset(content["scores"], subsets))
     except (AttributeError, LookupError, TypeError, ValueError) as error:
-        raise ValueError(f"{path} is no file of a task's scores: {error!r}.") from error
+        raise ValueError(
+            f"{path} does not have the scores of a task: {error!r}."
+        ) from error
 
 
 def _read_json(path):

@@ -1,4 +1,4 @@
-"""Arguments of `compare_runs`: evaluations, or judgments with runs by name and measures."""
+"""Arguments of `compare_runs`: evaluations, or judgments, runs by name and measures."""
 
 from collections.abc import Mapping
 from os import PathLike
@@ -22,7 +22,7 @@ class ComparedEvaluations(NamedTuple):
         Of the same queries and measures.
 
     line_of_queries : str
-        Code with which the caller lists the queries, for errors.
+        Code that lists the queries, for errors.
     """
 
     evaluations: tuple
@@ -35,7 +35,7 @@ class ComparedEvaluations(NamedTuple):
         Parameters
         ----------
         arguments : tuple
-            Evaluations, or judgments, runs by name and perhaps measures.
+            Evaluations; or judgments, runs by name, and measures if there are any.
 
         measures : Measures or None
             Measures that were passed by keyword.
@@ -105,9 +105,9 @@ def _runs_by_name(runs):
             )
         if _is_ranking_of_one_query(run):
             raise TypeError(
-                f"compare_runs takes a dict of runs, and {name!r} has numbers of documents "
-                "as a query of one run has them. Judgments come first, then the runs: "
-                f"write {_FORM_WITH_NAMES}."
+                f"compare_runs takes a dict of runs, but {name!r} has the scores of one "
+                "query. Judgments come first, then the runs by name: write "
+                f"{_FORM_WITH_NAMES}."
             )
     return runs
 
@@ -145,7 +145,7 @@ def _is_ranking_of_one_query(run):
 
 
 def _check_evaluations(evaluations):
-    """Raise an error for what is no evaluation, or has other queries or measures."""
+    """Raise an error unless all are evaluations of the same queries and measures."""
     for evaluation in evaluations:
         if not isinstance(evaluation, RunEvaluation):
             _refuse_argument(evaluation)
@@ -159,7 +159,7 @@ def _check_evaluations(evaluations):
 
 
 def _refuse_argument(argument):
-    """Raise TypeError for what is no evaluation."""
+    """Raise TypeError for an argument that is not an evaluation."""
     remedy = f"Write compare_runs(*evaluations) or {_FORM_WITH_NAMES}"
     if isinstance(argument, dict):
         remedy = f"Write compare_runs(*evaluations.values()) or {_FORM_WITH_NAMES}"

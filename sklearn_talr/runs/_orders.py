@@ -1,4 +1,4 @@
-"""Scores that are the lower the better, such as ranks and distances, taken for scores."""
+"""Checks for ranks and distances in place of scores, of which the highest is the best."""
 
 import numpy as np
 from scipy.special import gammaln
@@ -8,13 +8,13 @@ from .._core.progress import warn_caller
 # Scores of documents that are stored in any order rise by chance in 2**-10 of the runs.
 _MIN_BITS_OF_SURPRISE = 10.0
 _LOWER_IS_BETTER = (
-    "Scores are the higher the better. If these are ranks or distances, pass minus the "
-    "scores, as by run.assign(score=-run['score']), or by -distances"
+    "A higher score is better. If these are ranks or distances, pass minus the scores: "
+    "run.assign(score=-run['score']), or -distances"
 )
 
 
 def check_order(numbers, scores, ranks=None):
-    """Refuse scores that contradict their ranks, and warn of those that rise as stored.
+    """Refuse scores that contradict their ranks, and warn of scores in rising order.
 
     Parameters
     ----------
@@ -35,8 +35,7 @@ def check_order(numbers, scores, ranks=None):
     Warns
     -----
     UserWarning
-        If no ranks tell the order, and the documents of each query are stored by rising
-        scores.
+        If there are no ranks, and the documents of each query are stored by rising scores.
     """
     if ranks is not None:
         order = np.lexsort((ranks, numbers))
@@ -48,9 +47,10 @@ def check_order(numbers, scores, ranks=None):
     order = np.argsort(numbers, kind="stable")
     if _bits_of_rising(numbers[order], scores[order]) >= _MIN_BITS_OF_SURPRISE:
         warn_caller(
-            "in each query of several documents these are stored by rising scores, so the "
-            f"first is the worst. {_LOWER_IS_BETTER}. If the order of rows says nothing, "
-            "store the documents of a query by falling scores, and nothing is said."
+            "in each query with several documents these are stored by rising scores, so "
+            f"the first is the worst. {_LOWER_IS_BETTER}. If the order of rows means "
+            "nothing, sort the documents of each query by falling scores to avoid this "
+            "warning."
         )
 
 
@@ -60,9 +60,9 @@ def _refuse_ranks(numbers, scores, ranks):
     if are_ranks or _bits_of_rising(numbers, scores) >= _MIN_BITS_OF_SURPRISE:
         state = "the scores are the ranks" if are_ranks else "scores rise with the rank"
         raise ValueError(
-            f"in each query of several documents {state}, so the first rank has the lowest "
-            f"score. {_LOWER_IS_BETTER}. If the ranks are wrong, leave them out, as by "
-            "run.drop(columns='rank') of a table; a file in TREC's format is one by "
+            f"in each query with several documents {state}, so the first rank has the "
+            f"lowest score. {_LOWER_IS_BETTER}. If the ranks are wrong, leave them out: "
+            "pass run.drop(columns='rank') of a table. Read a file in TREC's format with "
             "pd.read_csv(path, sep=r'\\s+', names=['query_id', 'Q0', 'doc_id', 'rank', "
             "'score', 'tag'])."
         )
@@ -76,10 +76,10 @@ def _rises(numbers, values, *, strictly=False):
 
 
 def _bits_of_rising(numbers, scores):
-    """How surprising it is that no score falls, if all orders are equally likely.
+    """Surprise, in bits, that no score falls, if all orders are equally likely.
 
-    The logarithm, base 2, of the number of orders, of which one rises; 0 if a score falls.
-    Orders of tied scores are one.
+    It is the logarithm, base 2, of the number of orders, one of which rises; 0 if a score
+    falls. Orders that differ only within ties count as one.
     """
     if not _rises(numbers, scores):
         return 0.0

@@ -20,9 +20,9 @@ from ._text import (
     shows_ranks,
 )
 
-# The table of pairs has the adjusted p-value, and the ends of what ties can do.
+# The table of pairs shows the adjusted p-value, lowest and highest instead.
 _COLUMNS_NOT_SHOWN = ["p_value", "ties_decide"]
-# Without ties these columns say nothing.
+# Without ties these columns have no information.
 _COLUMNS_OF_TIES = [
     "worst",
     "best",
@@ -34,15 +34,15 @@ _COLUMNS_OF_TIES = [
 ]
 # Pictures of ranks have the first systems alone.
 _N_SYSTEMS_DRAWN = 40
-_CAPTION_OF_RUNS = "Means with intervals, ranks, and how far each is behind the first."
-_CAPTION_OF_PAIRS = "Differences; lowest and highest are those by ties, if any."
+_CAPTION_OF_RUNS = "Means with intervals, ranks, and differences to the first system."
+_CAPTION_OF_PAIRS = "Differences, with lowest and highest over orders of ties, if any."
 
 
 def html_report(comparison):
     """Write a comparison of runs as one page of HTML.
 
-    Names are printable and escaped, so that the page is text without surrogates. Its policy
-    lets its own style and script run, and nothing else; it asks no other host.
+    Names are printable and escaped, so that the page is text without surrogates. Its
+    content security policy allows only its own style and script, and no other host.
     """
     import pandas as pd
     from jinja2 import Environment
@@ -81,7 +81,7 @@ def _read_asset(name):
 
 
 def _digest(text):
-    """The digest by which the page's policy knows a style or a script."""
+    """The digest of a style or a script, for the page's content security policy."""
     return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
 
 
@@ -110,7 +110,7 @@ def _tables(comparison, runs, pairs):
     runs = runs.sort_values(
         by="mean", ascending=not comparison.greater_is_better, kind="stable"
     )
-    # Letters of many systems fail, and without ties there is nothing to say of them.
+    # Many systems have too many letters, and columns about ties need ties.
     left_out = []
     if shows_ranks(comparison):
         left_out.append("tiers")

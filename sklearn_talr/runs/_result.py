@@ -1,4 +1,4 @@
-"""What evaluating a run returns."""
+"""Results of evaluating a run."""
 
 from dataclasses import dataclass, replace
 from numbers import Real
@@ -24,7 +24,7 @@ _COLUMNS = "expected", "worst", "best", "trec_eval"
 class RunEvaluation:
     """Values of a run over all orders of tied documents.
 
-    :func:`evaluate_run` makes them.
+    :func:`evaluate_run` returns it.
 
     Parameters
     ----------
@@ -41,15 +41,15 @@ class RunEvaluation:
         Mean, least and greatest value over all orders of tied documents.
 
     trec_eval : ndarray of shape (n_queries, n_measures)
-        Values of the one order that trec_eval takes: scores of 32 bits, and ties by
-        descending identifier.
+        Values under trec_eval's order: scores as float32, and ties by descending
+        identifier.
 
     tie_variance : ndarray of shape (n_queries, n_measures), default=None
         Variance of each value over orders of tied documents, if `n_orders` of
         :func:`evaluate_run` were drawn.
 
     rows : str, default="queries"
-        What the queries are called, as "tasks" of a leaderboard.
+        Word for the queries in tables, such as "tasks" for a leaderboard.
 
     Examples
     --------
@@ -90,7 +90,7 @@ class RunEvaluation:
     def affected(self) -> dict[str, float]:
         """Share of the queries whose value depends on the order of ties, by measure.
 
-        The ties of trec_eval, which keeps 32 bits of a score, count as well.
+        Ties of scores as float32, which trec_eval stores, count as well.
         """
         highest = np.maximum(self.best, self.trec_eval)
         lowest = np.minimum(self.worst, self.trec_eval)
@@ -119,14 +119,14 @@ class RunEvaluation:
             Above 0 and below 1.
 
         ties : bool, default=False
-            Whether each sample of queries draws an order of their ties, too, with the
-            variance `tie_variance`. False takes expected values, which no order of ties
-            moves. True is for means by a tool that breaks ties by chance: the ends of their
-            intervals are as far from such a mean as these ends are from the mean here.
+            Whether each sample of queries also draws an order of their ties, with the
+            variance `tie_variance`. With False the interval is of expected values, which do
+            not depend on the order of ties. True is for the mean of a tool that breaks ties
+            at random: shift the interval to be around that mean.
 
         stratify : array-like of shape (n_queries,), default=None
-            Label of each query's stratum, in the order of `queries`. Samples have as many
-            queries of each.
+            Label of each query's stratum, in the order of `queries`. Each sample has the
+            same number of queries per stratum.
 
         n_resamples : int, default=10_000
             Number of samples of queries.
@@ -146,7 +146,7 @@ class RunEvaluation:
 
         See Also
         --------
-        sklearn_talr.inference.mean_interval : The same for any values of queries.
+        sklearn_talr.inference.mean_interval : The interval for any values of queries.
 
         Examples
         --------
@@ -162,8 +162,8 @@ class RunEvaluation:
         """
         if ties and self.tie_variance is None:
             raise ValueError(
-                "intervals over ties need the variance that ties bring: draw orders of "
-                "them by evaluate_run(..., n_orders=100)."
+                "ties=True needs the variance over orders of ties: draw orders with "
+                "evaluate_run(..., n_orders=100)."
             )
         refuse_unlike_rows(stratify, "stratify", self.queries, "evaluation.queries")
         strata = make_strata(stratify, len(self.queries))
@@ -239,10 +239,10 @@ class RunEvaluation:
 
 
 def average_groups(evaluations, groups, stratify, *, rows):
-    """Average the queries of each group, of which each is one row afterwards.
+    """Average the queries of each group, so that each group becomes one row.
 
-    Queries of a group are independent in their ties, so the least mean over orders of ties
-    is the mean of the least values, and so is the greatest.
+    The ties of different queries are independent, so the least mean over orders of ties is
+    the mean of the least values. The same holds for the greatest.
 
     Parameters
     ----------
@@ -250,13 +250,13 @@ def average_groups(evaluations, groups, stratify, *, rows):
         Of the same queries.
 
     groups : ndarray of shape (n_queries,)
-        Label of each query's group, without missing ones.
+        Label of each query's group. None is missing.
 
     stratify : array-like of shape (n_queries,), or None
         Label of each query's stratum, the same for all queries of a group.
 
     rows : str
-        What groups are called.
+        Word for the groups in tables.
 
     Returns
     -------
@@ -309,11 +309,14 @@ def _strata_of_groups(numbers, labels):
     label_of_group = {}
     for number, label in zip(numbers.tolist(), labels):
         if label_of_group.setdefault(number, label) != label:
-            raise ValueError("rows of one group must have one label in stratify.")
+            raise ValueError(
+                "stratify has several labels in one group: give all rows of a group the "
+                "same label."
+            )
     return [label_of_group[number] for number in range(len(label_of_group))]
 
 
 def import_pandas():
-    """Return the module pandas, or raise ImportError that says what to do without."""
-    remedy = "install it, or call to_dict in place of to_frame."
+    """Return the module pandas, or raise ImportError with remedies."""
+    remedy = "install it, or call to_dict instead of to_frame."
     return optional("pandas", f"tables need pandas: {remedy}")

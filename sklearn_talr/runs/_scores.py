@@ -1,4 +1,4 @@
-"""Tables of scores: rows are queries or tasks, columns systems, or all is in one column."""
+"""Comparisons of systems by tables of scores, such as leaderboards."""
 
 from collections.abc import Mapping
 
@@ -47,34 +47,36 @@ def compare_scores(
     n_resamples: int = 10_000,
     random_state: Seed = 0,
 ) -> RunComparison:
-    """Compare systems by a table of their scores, such as a leaderboard.
+    """Test which systems of a table of scores, such as a leaderboard, are better.
 
-    The tests and intervals are those of :func:`compare_runs`. Scores do not show ties, so
-    nothing is said of them. It needs pandas.
+    Tests and intervals are the same as in :func:`compare_runs`, without the tie analysis.
+    It needs pandas.
 
     Parameters
     ----------
     scores : DataFrame or dict
         One of these forms, also as a table of Arrow or polars. The names of columns and of
-        levels of the index declare what they are; :doc:`/user_guide/forms` has them all.
+        index levels declare the form; :doc:`/user_guide/forms` lists all names.
 
-        * Rows are queries or tasks, columns systems. A column named ``query_id``,
-          ``query``, ``topic``, ``task`` or the like has the names of the rows, or the index
-          has. All other columns are numbers. The measure is called "score".
+        * Rows are queries or tasks, and columns are systems. The names of the rows are in
+          the index, or in a column named ``query_id``, ``query``, ``topic``, ``task`` or
+          similarly. All other columns are numbers. The measure is called "score".
         * A dict of columns, one for each system.
         * Columns of two levels, measure and system.
-        * Rows are systems, which a column or level named ``model``, ``system`` or
-          ``model_name`` says, and columns tasks. The table is turned.
+        * Rows are systems, and columns are tasks. The names of the systems are in a column
+          or index level named ``model``, ``system`` or ``model_name``. The table is
+          transposed.
         * A long table with a row for each score: columns ``query_id`` (or another name as
           above), ``system`` (or ``run``, ``model``, ``model_name``, ``name``), ``value``
-          (or ``score``, ``main_score``) and perhaps ``measure`` (or ``metric``). Without a
-          column of values every other column is one, and its name is the measure.
+          (or ``score``, ``main_score``) and optionally ``measure`` (or ``metric``). Without
+          a column of values every other column holds the values of one measure, which has
+          the name of the column.
 
     test : {"randomization", "bootstrap", "t", "wilcoxon"}, default="randomization"
         The paired test; see :func:`~sklearn_talr.inference.paired_test`.
 
     adjust : {"auto", "max-t", "holm", "bh"}, default="auto"
-        How p-values of a measure are adjusted for the number of pairs, as in
+        Adjustment of the p-values of a measure for the number of pairs, as in
         :func:`compare_runs`.
 
     alpha : float, default=0.05
@@ -82,27 +84,27 @@ def compare_scores(
         and below 1.
 
     greater_is_better : bool, default=True
-        Set it to False where the least mean is the best, as of seconds and errors.
+        Set it to False if the least mean is the best, as for times and errors.
 
     groups : str or array-like of shape (n_rows,), default=None
         Label of each row's group, for rows that are not independent, such as queries of
         one task, languages of one task or variants of one query; or the name of the column
-        or level of the index that has them. Each group is averaged, and then is one row, so
-        means, intervals and tests are of groups: other groups could have been drawn, with
-        other rows. In a long table a row is a query (of its group, if a column has the
-        groups), in the order in which they first appear.
+        or index level with these labels. Each group is averaged and then counts as one row,
+        so means, intervals and tests are of groups. In a long table a row is a query
+        (within its group, if a column has the groups), in the order of first appearance.
 
     stratify : array-like of shape (n_rows,), default=None
         Label of each row's stratum, for intervals, the tests "bootstrap" and "t", and
         "max-t". Rows of one group must have one label.
 
     missing : {"raise", "drop"}, default="raise"
-        What to do with missing cells: refuse them, or leave out each row that has one.
+        Treatment of missing cells: raise an error, or drop each row that has one.
 
     aggregates : {"raise", "keep"}, default="raise"
-        What to do with rows, groups and systems that look like aggregates of the others, as
-        those named "Average", "Mean (Task)", "Overall" or "all", and those whose scores are
-        the mean, the median or the sum of all others: refuse them, or take them for data.
+        Treatment of rows, groups and systems that look like aggregates of the others: raise
+        an error, or keep them as data. They have a name such as "Average", "Mean (Task)",
+        "Overall" or "all", or their scores are the mean, the median or the sum of all
+        others.
 
     n_resamples : int, default=10_000
         Number of samples of rows, at least 100, for intervals, the test "bootstrap" and the
@@ -114,20 +116,21 @@ def compare_scores(
     Returns
     -------
     comparison : RunComparison
-        It prints as tables. Rows of the table are its `queries`, and are called what the
-        column or index of their names is, such as tasks.
+        It prints as tables. Its `queries` are the rows of the table. The printed tables
+        call them by the name of their column or index, such as "tasks".
 
     Raises
     ------
     ValueError
-        If there are fewer than two systems, a cell is missing, infinite or no number, a
-        row, a group or a system is an aggregate of the others, a table has two values of
-        one cell, two rows or two columns have one name, a column may be read in two ways,
-        or labels are not one for each row, in the order of the rows if they have an index.
-        Messages name the column, and the line of code for each way to read it.
+        If there are fewer than two systems; if a cell is missing, infinite or not a number;
+        if a row, a group or a system is an aggregate of the others; if a long table has two
+        values for one cell; if two rows or two columns have the same name; if a column can
+        be read in two ways; or if there is not one label for each row, in the order of the
+        rows if they have an index. The message names the column, and the line of code for
+        each reading.
 
     TypeError
-        If `scores` is no table, such as a path.
+        If `scores` is not a table, such as a path.
 
     ImportError
         If pandas is not installed.
@@ -135,13 +138,13 @@ def compare_scores(
     Warns
     -----
     UserWarning
-        If rows or columns were left out, the table was turned, or `test` with `adjust`
-        could find no significant pair.
+        If rows or columns were left out, if the table was transposed, or if no pair could
+        be significant with `test` and `adjust`.
 
     See Also
     --------
-    compare_runs : The same of evaluated runs, with what ties can do.
-    read_mteb_results : Tables of what mteb has kept.
+    compare_runs : Compares runs, with an analysis of their ties.
+    read_mteb_results : Reads a table of scores from mteb's results.
 
     Examples
     --------
@@ -190,7 +193,7 @@ def evaluations_of_scores(
     if stratify is not None:
         stratify = np.asarray(stratify)[is_complete]
     if groups is not None and import_pandas().isna(np.asarray(groups, dtype=object)).any():
-        raise ValueError("groups has missing labels: give each row that of its group.")
+        raise ValueError("groups has missing labels: give each row the label of its group.")
     word = _word_for_rows(frame.index.name, default="rows")
     evaluations = _evaluations(frame[is_complete], word)
     if groups is None:
@@ -201,9 +204,10 @@ def evaluations_of_scores(
 
 
 def _table_of(scores, groups_name, aggregates):
-    """The table that scores are, without aggregates unless they are kept.
+    """The checked table of scores.
 
-    Errors have lines of code for a DataFrame, so they say how to make one of other forms.
+    Errors have lines of code for a DataFrame, so for other forms they add the line that
+    makes one.
     """
     try:
         table = read_table(scores, groups_name)
@@ -217,13 +221,13 @@ def _table_of(scores, groups_name, aggregates):
         if hasattr(scores, "to_pandas"):
             line = "scores.to_pandas()"
         raise ValueError(
-            f"{error} For these lines make a table: scores = {line}."
+            f"{error} These lines need a DataFrame: scores = {line}."
         ) from error
     return table
 
 
 def _word_for_rows(name, *, default):
-    """What rows are called, by the name of the column or level of their names."""
+    """Word for the rows, from the name of the column or level that has their names."""
     return _WORDS_FOR_ROWS.get(str(name).strip().lower().replace(" ", "_"), default)
 
 
@@ -236,15 +240,15 @@ def _refuse_unlike_labels(scores, table, name, labels):
     line_of_names = table.row_place.line_of_names()
     if isinstance(labels, Mapping):
         raise ValueError(
-            f"{name} must have one label for each of the {len(names)} rows, in their "
-            f"order, got a dict: pass [{name}[row] for row in {line_of_names}]."
+            f"{name} must have one label per row, {len(names)} in all, in the order of the "
+            f"rows, got a dict: pass [{name}[row] for row in {line_of_names}]."
         )
     if np.shape(labels) != (len(names),):
         raise ValueError(
-            f"{name} must have one label for each of the {len(names)} rows, got shape "
+            f"{name} must have one label per row, {len(names)} in all, got shape "
             f"{np.shape(labels)}."
         )
-    # A column of the table itself has its index, whatever has the names of the rows.
+    # A column of the table itself has its index, even if a column names the rows.
     has_index_of_table = isinstance(scores, import_pandas().DataFrame) and np.array_equal(
         axis_labels(labels)[0], axis_labels(scores)[0]
     )
@@ -262,7 +266,7 @@ def _complete_rows(frame, missing):
         _refuse_cells(frame, is_missing, "missing", advice)
     is_complete = ~is_missing.any(axis=1)
     if not is_complete.any():
-        raise ValueError("scores have no row without a missing cell: leave out systems.")
+        raise ValueError("every row of scores has a missing cell: leave out some systems.")
     if not is_complete.all():
         n_left_out = (~is_complete).sum()
         warn_caller(
@@ -282,7 +286,7 @@ def _evaluations(frame, rows):
             name=str(system),
             measures=measures,
             queries=queries,
-            # Scores say nothing of ties.
+            # Scores have no information about ties.
             expected=values,
             worst=values,
             best=values,

@@ -1,4 +1,4 @@
-"""Files as they come: paths, compression, and what is no text of judgments or of a run."""
+"""Bytes of files: paths, compression, and files in other formats, which are refused."""
 
 import bz2
 import gzip
@@ -37,14 +37,14 @@ _OTHER_FORMS = {
 
 
 def local_path(path):
-    """A path with the home folder in place of ~, or ValueError for a URL or none."""
+    """A path with ~ expanded, or ValueError for a URL or an empty path."""
     text = fspath(path)
     if not text:
         raise ValueError("the path is empty.")
     if isinstance(text, str) and _URL.match(text):
         raise ValueError(
-            f"{text} is a URL, and files of this machine are read. Fetch it first, as by "
-            f"urllib.request.urlretrieve({text!r}, 'file.txt'), or pass a table, as of "
+            f"{text} is a URL, and only local files are read. Fetch it first with "
+            f"urllib.request.urlretrieve({text!r}, 'file.txt'), or pass a table from "
             f"pd.read_csv({text!r}) or pd.read_parquet."
         )
     return Path(text).expanduser()
@@ -60,9 +60,9 @@ def plain_name(path):
 
 
 class Source:
-    """The bytes of an open file, unpacked if it is compressed, whatever its name is.
+    """The bytes of an open file, decompressed according to its first bytes.
 
-    It is a context manager. A file may be a pipe: nothing is read twice.
+    It is a context manager. The file may be a pipe, since nothing is read twice.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ class Source:
     Raises
     ------
     ValueError
-        If the file is damaged, a pointer of Git LFS, or in a form that is not read.
+        If the file is damaged, a pointer of Git LFS, or in a format that is not read.
     """
 
     def __init__(self, path):
@@ -106,7 +106,7 @@ class Source:
         return self.start + self._read(-1)
 
     def blocks(self):
-        """Yield the bytes of many whole lines; a line that is too long may be cut."""
+        """Yield blocks of many whole lines; a line that is too long may be cut."""
         block = self.start
         while block:
             block += self._read(BYTES_OF_LINE + len(MARK) + 1, until_end_of_line=True)
@@ -120,7 +120,7 @@ class Source:
         except _DAMAGED as error:
             raise ValueError(f"{self._path} is damaged: {error}") from error
         except OSError as error:
-            # bzip2 says so of its data; the machine gives a number
+            # Errors of bzip2 about its data have no number; errors of the system have.
             if error.errno is not None:
                 raise
             raise ValueError(f"{self._path} is damaged: {error}") from error
@@ -129,8 +129,8 @@ class Source:
 def _refuse_other_forms(path, start):
     if start.startswith(_POINTER):
         raise ValueError(
-            f"{path} is a pointer of Git LFS, and not the data. Fetch them by the command "
-            "git lfs pull."
+            f"{path} is a pointer of Git LFS, not the data. Fetch the data with the "
+            "command git lfs pull."
         )
     for magic, form_with_remedy in _OTHER_FORMS.items():
         if start.startswith(magic):

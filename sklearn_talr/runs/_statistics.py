@@ -14,7 +14,7 @@ from ..inference._resampling import ROUNDING, Resampling
 
 @dataclass(frozen=True)
 class ComparisonSettings:
-    """How runs are compared.
+    """Settings of a comparison.
 
     Parameters
     ----------
@@ -27,10 +27,10 @@ class ComparisonSettings:
     greater_is_better : bool
 
     resampling : Resampling
-        All intervals and tests see the same samples of queries.
+        All intervals and tests share the same samples of queries.
 
     rows : str
-        What the queries are called.
+        Word for the queries in messages.
     """
 
     test: str
@@ -43,7 +43,7 @@ class ComparisonSettings:
 
 @dataclass(frozen=True)
 class RunStatistics:
-    """Runs by one measure; `RunComparison` says what the fields are, measure by measure.
+    """Runs by one measure; `RunComparison` has these fields for all measures.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class RunStatistics:
 
 @dataclass(frozen=True)
 class PairStatistics:
-    """Pairs of runs by one measure; `RunComparison` says what the fields are.
+    """Pairs of runs by one measure; `RunComparison` has these fields for all measures.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class PairStatistics:
 
 @dataclass(frozen=True)
 class MeasureStatistics:
-    """All that a comparison says by one measure.
+    """A comparison by one measure.
 
     Parameters
     ----------
@@ -185,13 +185,13 @@ class MeasureValues:
 
     @property
     def has_ties(self):
-        """Whether the order of tied documents moves any value."""
+        """Whether any value depends on the order of tied documents."""
         return (self.worst != self.best).any()
 
 
 @dataclass(frozen=True)
 class _Differences:
-    """Values of the first run of each pair less values of the second.
+    """Values of the first run of each pair minus values of the second.
 
     Parameters
     ----------
@@ -201,10 +201,10 @@ class _Differences:
         The least and the greatest difference over orders of tied documents.
 
     worst_case : ndarray of shape (n_queries, n_pairs)
-        The difference with the order of ties that speaks most against the better run.
+        The difference with the order of ties that is least favorable to the better run.
 
     mean : ndarray of shape (n_pairs,)
-        Of the expected differences; 0 if only rounding makes it another number.
+        Mean expected difference; 0 if it is not 0 only because of rounding.
 
     scale : ndarray of shape (n_pairs,)
         The largest absolute value of each pair: rounding is relative to it.
@@ -266,7 +266,7 @@ class _AdjustedFamily:
         Interval of the mean difference.
 
     smallest_p_value : float
-        The least p-value that the test could find, before any adjustment by a factor.
+        The smallest p-value that the test can find, before an adjustment by a factor.
     """
 
     p_value: np.ndarray

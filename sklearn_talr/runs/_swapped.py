@@ -1,4 +1,4 @@
-"""Judgments and runs in each other's place: what their types declare, and their values."""
+"""Checks for swapped judgments and runs, by the types and the values of their numbers."""
 
 from collections.abc import Mapping
 from itertools import chain
@@ -15,9 +15,10 @@ _N_GRADES_OF_ASSESSORS = 5
 def refuse_swapped_types(qrels, run):
     """Raise ValueError if judgments are floats alone, and scores integers alone.
 
-    Judgments are usually integers and scores floats, so these types declare that the
-    arguments are swapped. But gains may be real and scores integers: data that say which
-    they are, as `Qrels`, `Run`, files and a column ``relevance`` do, are not looked at.
+    Judgments are usually integers and scores floats, so these types suggest that the
+    arguments are swapped. But gains may be real and scores integers. So there is no error
+    if the data declare that they are judgments or a run: `Qrels`, `Run`, files, and tables
+    with a column ``relevance``.
 
     Parameters
     ----------

@@ -1,8 +1,9 @@
 """Forms of tables of scores, read by the names of their columns and levels.
 
-Names declare what a column is: rows are named by a column `task` or `query_id`, systems by
-`system` or `model`, measures by `measure`, scores by `score`. The index has names of rows,
-too. All other columns are scores of a system each, and must be numbers.
+The name of a column declares its role: a column `task` or `query_id` has the names of rows,
+`system` or `model` those of systems, `measure` those of measures, and `score` has scores.
+The index can have the names of rows as well. Every other column has the scores of one
+system, which must be numbers.
 """
 
 import re
@@ -28,8 +29,8 @@ _VALUE = "value", "score", "main_score"
 _MEASURE = "measure", "metric"
 _REPETITION = "seed", "random_state", "trial", "fold", "repetition", "run_id", "iteration"
 _DECLARED = {*_ROWS, *_SYSTEM, *_MEASURE}
-# Pandas calls a column without a head so, such as an index that it has saved or made a
-# column of; and others call a column of numbers of rows so.
+# Names that pandas gives to a column without a header, such as a saved index, and that
+# others give to a column of row numbers
 _NO_HEAD = re.compile(r"Unnamed: \d+|index|level_\d+|id|#", re.IGNORECASE)
 _RANK = re.compile(r"rank(ing)?( *\(.*\))?", re.IGNORECASE)
 _N_NAMED = 3  # columns, in messages
@@ -38,7 +39,7 @@ _MEASURE_COLUMN, _VALUE_COLUMN = "\0measure", "\0value"
 
 
 class Place(NamedTuple):
-    """Where a table of scores has the names of its rows, or of its systems.
+    """The place of the names of rows, or of systems, in a table of scores.
 
     Parameters
     ----------
@@ -53,7 +54,7 @@ class Place(NamedTuple):
     name: Any = None
 
     def line_without(self, label):
-        """Line of code that leaves out what is called so."""
+        """Line of code that leaves out the row or system of this name."""
         label = plain_label(label)
         if self.axis == "cells":
             return f"scores[scores[{self.name!r}] != {label!r}]"
@@ -61,7 +62,7 @@ class Place(NamedTuple):
         return f"scores.drop({self.axis}={label!r}{level})"
 
     def line_of_names(self):
-        """Code that has all names, each once."""
+        """Code that lists all names, each once."""
         if self.axis == "cells":
             return f"scores[{self.name!r}].unique()"
         if self.name is None:
@@ -79,13 +80,13 @@ class ScoreTable:
         Its columns have two levels, measure and system.
 
     row_place, system_place : Place
-        Where the table that was passed has their names.
+        Places of their names in the table that was passed.
 
     groups : Series of length n_rows, or None
         Group of each row, if a column or a level has it.
 
     group_place : Place or None
-        Where.
+        Place of the groups.
     """
 
     scores: Any
@@ -96,7 +97,7 @@ class ScoreTable:
 
 
 class _Fields(NamedTuple):
-    """Columns of a table whose names declare what they are; None if there is no such."""
+    """Columns of a table by the role that their names declare; None if there is none."""
 
     rows: Any
     system: Any
@@ -130,8 +131,7 @@ def read_table(scores, groups_name=None):
     if fields.measure is not None:
         raise ValueError(
             f"the column {fields.measure!r} names measures, and no column names systems. "
-            "Name what the scores are of in columns such as 'task', 'system', 'measure' "
-            "and 'score'."
+            "A long table has columns such as 'task', 'system', 'measure' and 'score'."
         )
     if fields.system is not None:
         return _read_turned(flat, fields, levels)
@@ -149,7 +149,7 @@ def as_frame(scores):
     scores = without_splits(scores, "compare_scores")
     if isinstance(scores, str | PathLike):
         raise TypeError(
-            f"compare_scores takes a table, no path, got {scores!r}: pass "
+            f"compare_scores takes a table, not a path, got {scores!r}: pass "
             "pd.read_csv(path)."
         )
     are_columns = hasattr(scores, "to_numpy") or hasattr(scores, "__array__")
@@ -175,11 +175,12 @@ def _refuse_equal_names(frame):
     repeated = list(frame.columns[frame.columns.duplicated(keep=False)])
     if repeated:
         raise ValueError(
-            f"columns of one name: {repeated}. Rename them, or leave out some."
+            f"several columns have the same name: {repeated}. Rename them, or leave out "
+            "some."
         )
 
 
-# Which column is what
+# Roles of columns
 
 
 def _with_levels_as_columns(frame, groups_name):
@@ -190,7 +191,7 @@ def _with_levels_as_columns(frame, groups_name):
     frame : DataFrame
 
     levels : dict of str to Place
-        Where the levels were, by their names.
+        Places of the levels, by their names.
     """
     names = [
         name
@@ -209,10 +210,10 @@ def _with_levels_as_columns(frame, groups_name):
 
 
 def _fields_of(frame, levels, groups_name):
-    """Which columns name rows, systems, measures, scores and groups."""
+    """The columns of rows, systems, measures, scores and groups."""
     if groups_name is not None and groups_name not in frame.columns:
         raise ValueError(
-            f"groups must name a column of scores, got {groups_name!r}: they are "
+            f"groups must name a column of scores, got {groups_name!r}: the columns are "
             f"{list(frame.columns)}."
         )
     columns = [name for name in frame.columns if name != groups_name]
@@ -220,9 +221,9 @@ def _fields_of(frame, levels, groups_name):
     if len(rows) > 1:
         first, second = rows[:2]
         raise ValueError(
-            f"the columns {first!r} and {second!r} both name rows. If the rows of one of "
-            f"them shall be averaged, pass groups={first!r} or groups={second!r}; if one "
-            f"of them says nothing, pass scores.drop(columns={second!r})."
+            f"the columns {first!r} and {second!r} both name rows. To average the rows of "
+            f"one of them, pass groups={first!r} or groups={second!r}; to ignore one of "
+            f"them, pass scores.drop(columns={second!r})."
         )
     # Numbers with a point are scores of a system of this name, never its name.
     kinds = {name: _kind_of(frame[name]) for name in columns if _plain(name) in _DECLARED}
@@ -248,9 +249,9 @@ def _refuse_groups_as_rows(groups_name, system):
     if system is not None:
         raise ValueError(
             f"groups={groups_name!r} is the only column that names rows. To average all "
-            f"scores of each of them, pass scores.groupby([{groups_name!r}, {system!r}], "
-            "sort=False).mean(numeric_only=True) without groups; else name the rows in a "
-            "column 'query_id'."
+            f"scores of each group, pass scores.groupby([{groups_name!r}, {system!r}], "
+            "sort=False).mean(numeric_only=True) without groups; otherwise name the rows "
+            "in a column 'query_id'."
         )
 
 
@@ -263,7 +264,9 @@ def _column_of(names, columns):
     if name is None:
         return None
     if len(by_name[name]) > 1:
-        raise ValueError(f"columns of one name: {by_name[name]}. Leave out some.")
+        raise ValueError(
+            f"several columns have the same role: {by_name[name]}. Leave out some."
+        )
     return by_name[name][0]
 
 
@@ -271,8 +274,8 @@ def _refuse_numbered_systems(system, *, is_long):
     """Raise an error if integers may be names of systems, or scores of one system."""
     if not is_long:
         raise ValueError(
-            f"the column {system!r} holds integers, which may name systems, or be scores "
-            "of a system of this name. If they are names, pass "
+            f"the column {system!r} holds integers, which may be names of systems, or "
+            f"scores of the system {system!r}. If they are names, pass "
             f"scores.astype({{{system!r}: str}}); if they are scores, "
             f"scores.astype({{{system!r}: float}})."
         )
@@ -314,8 +317,8 @@ def _read_turned(frame, fields, levels):
     _refuse_missing_names(frame.index, place)
     scores = _as_numbers(frame).T.rename_axis("task")
     warn_caller(
-        f"rows are systems, as the name {system!r} says: the table is turned. Its tasks "
-        f"are {', '.join(map(str, scores.index))}; leave out what is no score."
+        f"rows are systems by the name {system!r}, so the table is transposed. Its tasks "
+        f"are {', '.join(map(str, scores.index))}; leave out columns that are not scores."
     )
     columns = import_pandas().MultiIndex.from_product([["score"], scores.columns])
     return ScoreTable(scores.set_axis(columns, axis=1), Place("columns"), place)
@@ -333,7 +336,7 @@ def _refuse_two_readings(system, *, is_level):
         if_systems = f"scores.set_index({system!r}).T"
     raise ValueError(
         f"the {kind} {system!r} may name queries or systems, each once. If each row is a "
-        f"query, pass {if_queries}; if each row is a system, turn the table by "
+        f"query, pass {if_queries}; if each row is a system, transpose the table with "
         f"{if_systems}; if each row is a score, name its query in a column 'query_id'."
     )
 
@@ -383,7 +386,7 @@ def _columns_by_measure(frame, fields, level_names):
     if fields.measure is not None or not names:
         raise ValueError(
             "a long table of scores has a column 'value', 'score' or 'main_score', got "
-            f"{list(frame.columns)}: rename that of the scores."
+            f"{list(frame.columns)}: rename the column of the scores."
         )
     return names
 
@@ -443,7 +446,7 @@ def _level_of_measures(columns):
     ]
     if len(names) > 2 or sum(are_measures) != 1:
         raise ValueError(
-            "columns of several levels must be measure and system, and say which is which: "
+            "columns of several levels must be measure and system. Name the levels: "
             "scores.columns.names = ['measure', 'system']."
         )
     return are_measures.index(True)
@@ -461,13 +464,13 @@ def _is_measure(label):
     return re.split("[@(]", str(label))[0] in MEASURES
 
 
-# What is no score
+# Columns that are not scores
 
 
 def _kind_of(column):
-    """What a column holds by its type: "real", "integer", "bool" or "text".
+    """The kind of a column by its type: "real", "integer", "bool" or "text".
 
-    Of a column of objects each has a type; what is missing has none, and is no number less.
+    In a column of objects each present cell has a type. Missing cells do not count.
     """
     pd = import_pandas()
     if pd.api.types.is_bool_dtype(column.dtype) and column.dtype != object:
@@ -489,7 +492,7 @@ def _is_number(cell):
 
 
 def _refuse_what_is_no_score(frame, names, scored):
-    """Raise an error for columns that are no numbers, or whose names are no score's.
+    """Raise an error for columns that are not numbers, or have names of other columns.
 
     Parameters
     ----------
@@ -499,8 +502,8 @@ def _refuse_what_is_no_score(frame, names, scored):
         Columns that would be scores.
 
     scored : str or None
-        What a column has scores of. None: their column was declared by its name, which
-        leaves its type alone to look at.
+        The kind of thing that a column has scores of. None: the name of the column declares
+        its scores, so only its type is checked.
     """
     kinds = {name: _kind_of(frame[name]) for name in names}
     if scored is not None:
@@ -512,8 +515,8 @@ def _refuse_what_is_no_score(frame, names, scored):
     flags = [name for name, kind in kinds.items() if kind == "bool"]
     if flags and len(flags) < len(names):
         raise ValueError(
-            f"{_columns(flags)} {_holds(flags)} truth values beside numbers. If they are "
-            f"no scores, pass scores.drop(columns={flags}); if they are, "
+            f"{_columns(flags)} {_holds(flags)} truth values beside columns of numbers. If "
+            f"they are not scores, pass scores.drop(columns={flags}); if they are, "
             f"scores.astype(dict.fromkeys({flags}, float))."
         )
 
@@ -524,9 +527,9 @@ def _refuse_headless(names):
             raise ValueError(
                 f"the column {name!r} may be an index that was saved without a name. If it "
                 f"has the names of the rows, pass scores.set_index({name!r}), or read the "
-                "file by pd.read_csv(path, index_col=0), or write 'task' into the head of "
-                f"the file; if it numbers them, pass scores.drop(columns={name!r}); if it "
-                "has scores, rename it."
+                "file with pd.read_csv(path, index_col=0), or write 'task' into the header "
+                f"of the file; if it has row numbers, pass scores.drop(columns={name!r}); "
+                "if it has scores, rename it."
             )
 
 
@@ -534,9 +537,9 @@ def _refuse_ranks_and_repetitions(names, kinds, scored):
     ranks = [name for name in names if _RANK.fullmatch(str(name).strip())]
     if ranks:
         raise ValueError(
-            f"{_columns(ranks)} {_holds(ranks)} ranks by {_its(ranks)} name, which are no "
-            f"scores: pass scores.drop(columns={ranks}); if {scored} is called so, rename "
-            "it."
+            f"{_columns(ranks)} {_holds(ranks)} ranks by {_its(ranks)} name, which are not "
+            f"scores: pass scores.drop(columns={ranks}); if it is the name of {scored}, "
+            "rename it."
         )
     numbers = [
         name
@@ -547,15 +550,15 @@ def _refuse_ranks_and_repetitions(names, kinds, scored):
     ]
     if numbers:
         raise ValueError(
-            f"{_columns(numbers)} {_holds(numbers)} integers, which may number "
-            f"repetitions, or be scores of {scored}. If they are no scores, pass "
+            f"{_columns(numbers)} {_holds(numbers)} integers, which may be numbers of "
+            f"repetitions, or scores of {scored}. If they are not scores, pass "
             f"scores.drop(columns={numbers}); if they are, "
             f"scores.astype(dict.fromkeys({numbers}, float))."
         )
 
 
 def _refuse_text(column, names, scored):
-    """Raise an error that shows the first cell that is no number, and how to go on."""
+    """Raise an error that shows the first cell that is not a number, and the remedies."""
     row = _row_of_text(column)
     cell = plain_label(column.iloc[row])
     label = plain_label(column.index[row])
@@ -574,16 +577,13 @@ def _refuse_text(column, names, scored):
     like_it = f", and so do {_columns(names[1:])}" if len(names) > 1 else ""
     raise ValueError(
         f"scores must be numbers, but the column {name!r} holds {cell!r} of type "
-        f"{column.dtype} in row {label!r}{like_it}. The cells may be read in several ways: "
+        f"{column.dtype} in row {label!r}{like_it}. Choose a reading: "
         f"{'; '.join(readings)}."
     )
 
 
 def _row_of_text(column):
-    """Number of the first row that has text.
-
-    Of text that Python reads as numbers, the cell that it does not read says most.
-    """
+    """Number of the first row that has text, preferably text that is not a number."""
     is_text = column.notna().to_numpy()
     if column.dtype == object:
         is_text = is_text & [not _is_number(cell) for cell in column]
@@ -601,7 +601,7 @@ def _is_number_in_text(cell):
 
 
 def _columns(names):
-    """Some columns by name, in words."""
+    """Some columns by name, for a message."""
     shown = ", ".join(map(repr, names[:_N_NAMED])) + (
         ", ..." if len(names) > _N_NAMED else ""
     )
@@ -637,8 +637,8 @@ def _refuse_missing_names(names, place):
             line = f"scores.dropna(subset={[place.name]})"
         raise ValueError(
             f"{int(is_missing.sum())} rows have no name in "
-            f"{'the index' if place.name is None else repr(place.name)}: leave them out by "
-            f"{line}."
+            f"{'the index' if place.name is None else repr(place.name)}: leave them out "
+            f"with {line}."
         )
 
 
@@ -647,9 +647,9 @@ def _refuse_repeated_rows(index, place):
     if len(repeated):
         by = repr(place.name) if place.axis == "cells" else "scores.index"
         raise ValueError(
-            f"several rows are called {plain_label(repeated[0])!r}. If they are "
-            f"repetitions, average them by scores.groupby({by}, sort=False).mean(); if "
-            "each is a query of its own, give each a name of its own."
+            f"several rows have the name {plain_label(repeated[0])!r}. If they are "
+            f"repetitions, average them with scores.groupby({by}, sort=False).mean(); if "
+            "they are different queries, give them different names."
         )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 NAMES_OF_ADJUSTMENTS = {"holm": "Holm", "bh": "Benjamini-Hochberg", "max-t": "max-t"}
 _LEAST_P_VALUE = 1e-4  # Four decimals show no smaller one.
-# More systems have so many letters of tiers that their ranks say more.
+# With more systems there are too many letters of tiers to read, so ranks are shown.
 MAX_SYSTEMS_IN_TIERS = 15
 _N_UNDONE_SHOWN = 5  # significant differences that depend on ties
 _N_PAIRS_SHOWN = 15  # pairs of a measure, in text
@@ -63,13 +63,13 @@ def shown(column, value):
 
 
 def p_value_text(p_value):
-    """Write a p-value with four decimals, but none as 0, which no test can find."""
+    """A p-value with four decimals, but never 0, which is not a possible p-value."""
     is_less = p_value < _LEAST_P_VALUE
     return f"<{_LEAST_P_VALUE:.4f}" if is_less else f"{p_value:.4f}"
 
 
 def number_of_queries(queries, rows="queries"):
-    """How many queries there are, in words; `rows` is what they are called."""
+    """The number of queries with the word for them, `rows`."""
     return f"{len(queries)} {one_of_rows(rows) if len(queries) == 1 else rows}"
 
 
@@ -79,14 +79,14 @@ def one_of_rows(rows):
 
 
 def neutral(cell):
-    """A cell of CSV that no spreadsheet takes for a formula: names may begin anyhow."""
+    """A cell of CSV that no spreadsheet reads as a formula."""
     if isinstance(cell, str) and cell.startswith(("=", "+", "-", "@", "\t", "\r")):
         return f"'{cell}"
     return cell
 
 
 def printable(name):
-    """A name that a terminal or a page shows and does not obey, whatever a file has."""
+    """A name without control characters, which a terminal or a page would obey."""
     return name if name.isprintable() else ascii(name)[1:-1]
 
 
@@ -148,7 +148,7 @@ def _records(columns):
 
 
 def _behind_first(comparison, number):
-    """How far runs are behind the best: difference, its interval, adjusted p-value."""
+    """Differences of the best run to each run: value, interval, adjusted p-value."""
     n_runs = len(comparison.names)
     first = comparison.best_first[0, number]
     pairs = np.array(comparison.pairs)
@@ -174,12 +174,12 @@ def _behind_first(comparison, number):
 
 
 def shows_ranks(comparison):
-    """Whether there are so many systems that ranks stand in place of letters of tiers."""
+    """Whether there are so many systems that ranks replace letters of tiers."""
     return len(comparison.names) > MAX_SYSTEMS_IN_TIERS
 
 
 def reading(comparison):
-    """How to read letters of tiers, or ranks."""
+    """A sentence that explains letters of tiers, or ranks."""
     return _READING_OF_RANKS if shows_ranks(comparison) else _READING_OF_LETTERS
 
 
@@ -210,7 +210,7 @@ def comparison_text(comparison):
             if shows_ranks(comparison):
                 last = runs_by_measure[0]["rank_high"]
                 lines.append(
-                    f"The first by {measure} may have any of the ranks 1 to {last}."
+                    f"The first system by {measure} may have any rank from 1 to {last}."
                 )
     lines += _lines_of_undone(comparison)
     return "\n\n".join([*tables, "\n".join(lines)])
@@ -307,7 +307,7 @@ def undone_by_ties(comparison):
 
 
 def has_ties(comparison):
-    """Whether the order of tied documents moves a value of any query."""
+    """Whether any value of a query depends on the order of tied documents."""
     return any(
         (evaluation.worst != evaluation.best).any() for evaluation in comparison.evaluations
     )

@@ -1,24 +1,24 @@
-"""Identifiers of judgments that a run never has, such as "007" and 7."""
+"""Warnings about identifiers that differ only in spelling, such as "007" and 7."""
 
 import numpy as np
 
 from .._core.progress import warn_caller
 
-# If at most one of 20 identifiers matches, they may be written in two ways.
+# If at most one of 20 identifiers matches, the two sides may differ in spelling.
 _N_PER_MATCH = 20
-# With fewer relevant or retrieved documents any system may miss all.
+# With fewer relevant or retrieved documents a good system can miss all.
 _MIN_DOCUMENTS = 10
 _N_SHOWN = 3  # identifiers, in messages
 
 
 def likeness(identifier):
-    """What is left of an identifier without zeros in front, ".0", blanks and capitals."""
+    """An identifier without leading zeros, ".0", blanks and capitals."""
     text = identifier.strip().casefold().removesuffix(".0")
     return text.lstrip("0") or text[-1:]
 
 
 def hint_of_alike(judged, retrieved, column):
-    """Say how identifiers that differ as text are alike, and how to write them in one way.
+    """A sentence on identifiers that differ only in spelling, with the line to write.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def hint_of_alike(judged, retrieved, column):
     Returns
     -------
     hint : str
-        Empty unless more match by their likeness alone than as they are written.
+        Empty unless more identifiers match by likeness alone than as text.
     """
     as_written = set(retrieved)
     by_likeness = {likeness(text): text for text in as_written}
@@ -45,8 +45,8 @@ def hint_of_alike(judged, retrieved, column):
         return ""
     in_qrels, in_run = alike[0]
     return (
-        f" {len(alike)} would be if they were written alike, as {in_qrels!r} of the "
-        f"judgments and {in_run!r} of the run. Identifiers are compared as text: write "
+        f" {len(alike)} would be with the same spelling, such as {in_qrels!r} in the "
+        f"judgments and {in_run!r} in the run. Identifiers are compared as text: write "
         f"{_remedy(in_qrels, in_run, column)}."
     )
 
@@ -66,7 +66,7 @@ def _remedy(in_qrels, in_run, column):
 
 
 def tell_of_unmatched_queries(qrels, run, is_found):
-    """Warn if hardly any query of the run is judged, and others are but for their writing.
+    """Warn if few queries of the run are judged, but more would be in another spelling.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def tell_of_unmatched_queries(qrels, run, is_found):
 
 
 def tell_of_unmatched_documents(qrels, run, queries, cells):
-    """Warn if the run has no document that is judged, or hardly any as they are written.
+    """Warn if the run has no judged documents, or few in this spelling.
 
     Parameters
     ----------
@@ -115,9 +115,9 @@ def tell_of_unmatched_documents(qrels, run, queries, cells):
     if not hint:
         hint = (
             f" Documents of the judgments are {_first_identifiers(judged)}, of the run "
-            f"{_first_identifiers(retrieved)}: are their identifiers written alike?"
+            f"{_first_identifiers(retrieved)}: do the identifiers have the same spelling?"
         )
-    warn_caller(f"{state} of the {n_relevant} relevant documents is retrieved.{hint}")
+    warn_caller(f"{state} of the {n_relevant} relevant documents are retrieved.{hint}")
 
 
 def _documents_of_both(qrels, run):

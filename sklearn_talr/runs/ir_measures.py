@@ -1,9 +1,9 @@
 """A provider of exact means for ir_measures.
 
-``register()`` makes ``ir_measures.calc_aggregate`` and the like ask it first for the
-measures it has, also under PyTerrier, so that values no longer depend on how ties are
-broken. Of other measures a warning says that they still do. Importing this module changes
-nothing in ir_measures.
+After ``register()`` the functions of ir_measures, such as ``calc_aggregate``, use it before
+other providers, also in PyTerrier, so that values no longer depend on how ties are broken.
+A warning names measures that it lacks. Importing this module changes nothing in
+ir_measures.
 """
 
 import ir_measures
@@ -29,7 +29,7 @@ _OF_SETS |= {"SetAP", "SetF", "SetP", "SetR", "SetRelP"}
 class TieAwareProvider(providers.Provider):
     """Means over all orders of tied documents.
 
-    It can be asked by itself, or first of all providers after :func:`register`.
+    It can be used by itself, or before all other providers after :func:`register`.
 
     Examples
     --------
@@ -61,7 +61,7 @@ class TieAwareProvider(providers.Provider):
         self._told = set()
 
     def supports(self, measure):
-        """Whether we have a measure; of others that ties could move warn once."""
+        """Whether the measure is provided; one warning for others that depend on ties."""
         is_ours = super().supports(measure)
         if not is_ours and measure.NAME not in _OF_SETS and measure not in self._told:
             warn_caller(
@@ -95,11 +95,11 @@ class _TieAwareEvaluator(providers.Evaluator):
 
 
 def register():
-    """Let ir_measures ask our provider first.
+    """Register the provider ``tie_aware``, which ir_measures then uses before others.
 
-    Its name there is ``ir_measures.providers.registry["tie_aware"]``. What it does not
-    have, such as infAP, other providers compute as before, with a warning that their values
-    depend on how they break ties. To call this function again changes nothing.
+    It is ``ir_measures.providers.registry["tie_aware"]``. Other providers compute measures
+    that it lacks, such as infAP, as before. A warning says that these values depend on how
+    ties are broken. Calling this function again changes nothing.
 
     Returns
     -------

@@ -18,7 +18,12 @@ from sklearn.utils.validation import check_is_fitted
 from .._core.compat import CallbackSupportMixin, Interval, StrOptions, fit_method
 from .._core.parameters import KW_ONLY, parameters
 from .._core.progress import Progress, warn_caller
-from .._core.state import held, replace_fitted, validate_aside, validate_seen
+from .._core.state import (
+    replace_fitted,
+    take_snapshot,
+    validate_aside,
+    validate_seen,
+)
 from .._core.threads import one_thread
 from .._core.types import Any, Array, ArrayLike, Column, Floats, Literal, Rows, Self
 from .._core.validation import as_numpy, check_groups, refuse_missing, refuse_unlike_labels
@@ -580,7 +585,7 @@ class RankingSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             Higher is ranked first; above 0 is predicted to be of the positive class.
         """
         # Another thread may fit meanwhile, and all attributes are to be of one fit.
-        fitted = held(self)
+        fitted = take_snapshot(self)
         check_is_fitted(fitted)
         X = validate_seen(fitted, as_numpy(X, "X"), accept_sparse="csr", dtype=_FLOATS)
         return scores_of(X, fitted.coef_, fitted.intercept_)
@@ -598,7 +603,7 @@ class RankingSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         y : ndarray of shape (n_samples,)
             Class labels.
         """
-        fitted = held(self)
+        fitted = take_snapshot(self)
         is_positive = fitted.decision_function(X) > 0
         return fitted.classes_[is_positive.astype(int)]
 

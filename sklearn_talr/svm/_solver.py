@@ -288,7 +288,7 @@ def minimize(features, risk, total, bundle, *, tol, max_iter, line_search, progr
             elif target.objective < best.objective:
                 best = target
             solution = Solution(best.w, best.objective, bound, n_iter)
-            progress.told = f"duality gap = {solution.gap:.2g}"
+            progress.message = f"duality gap = {solution.gap:.2g}"
             if solution.gap <= tol:
                 break
             slope = features.gradient(cut.subgradient)

@@ -23,7 +23,7 @@ def test_repeated_rows(metric, rows):
         affinity = ThresholdAffinity(metric=metric).fit(rows)
     assert not np.isin(affinity(rows, rows), [2, 5]).any()
     assert "np.unique(rows, axis=0)" in str(caught[0].message)
-    line = str(caught[0].message).rpartition("meant: ")[2].rstrip(".")
+    line = str(caught[0].message).rpartition("levels: ")[2].rstrip(".")
     assert line == "ThresholdAffinity(quantiles=[0.05, 0.001], levels=[1, 10])"
     other = ThresholdAffinity([0.05, 0.001], [1, 10], metric=metric)
     with warnings.catch_warnings():

@@ -120,7 +120,7 @@ def test_a_table_of_targets_needs_a_comparison_of_its_rows():
         def batch_table(self, y):
             return y
 
-    with pytest.raises(TypeError, match="Half defines batch_table, so it must define"):
+    with pytest.raises(TypeError, match="Half defines batch_table, so it must also define"):
         small(affinity=Half()).fit(RNG.normal(size=(40, 6)), np.arange(40) % 3)
 
 

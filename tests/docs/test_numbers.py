@@ -14,7 +14,7 @@ def test_all_numbers_are_those_of_their_tables():
 def test_a_wrong_number_is_told():
     assert "| 0.670 |" in README
     (fault,) = CHECK["wrong_cells"](README.replace("| 0.670 |", "| 0.671 |"))
-    assert "670, not 0.671" in fault
+    assert "is 0.670, not 0.671" in fault
     renamed = README.replace("| ITQ, no labels |", "| ITQ |")
     assert all("is None" in fault for fault in CHECK["wrong_cells"](renamed))
     assert list(CHECK["wrong_cells"](renamed))

@@ -2,7 +2,6 @@
 
 import doctest
 import re
-from ast import literal_eval
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +12,6 @@ from sklearn.frozen import FrozenEstimator
 from sklearn_talr.export import to_faiss
 from sklearn_talr.hashing import AdditiveHasher, ITQHasher
 from sklearn_talr.neighbors import HammingNeighbors, HashedNeighbors
-
-INDEX_PARAMETERS = "n_candidates", "n_rescored"
 
 PAGE = Path(__file__).parents[2] / "docs" / "user_guide" / "engines.rst"
 PARTS = re.split(r"^(\S.*)\n[=-]{3,}\n", PAGE.read_text(encoding="utf-8"), flags=re.M)
@@ -99,32 +96,36 @@ def check_found(title, blocks, ready):
         assert_array_equal((bits[0][row] != query).sum(axis=1), distances)
 
 
-def test_each_row_of_what_to_take_finds_neighbors(learned):
-    """With the hashers, and the parameters, that the page "Embeddings" names."""
+def test_each_row_of_the_page_on_embeddings_finds_neighbors(learned):
+    """With the hashers, and the parameters, that its table names."""
     page = PAGE.with_name("embeddings.rst").read_text(encoding="utf-8")
-    table = re.search(r"list-table:: What to take\n(.*?)\n\S", page, flags=re.S)[1]
+    title = "Which hasher and which index"
+    table = re.search(rf"list-table:: {title}\n(.*?)\n\S", page, flags=re.S)[1]
     rows = [re.sub(r"\s+", " ", row) for row in re.split(r"\n   \* - ", table)[2:]]
     rng = np.random.default_rng(learned.seed)
     X = rng.normal(size=(9, 32))[np.arange(1_200) % 9] + rng.normal(size=(1_200, 32)) / 9
-    X, n_run = (X / np.linalg.norm(X, axis=1, keepdims=True)).astype(np.float32), 0
-    classes = {each.__name__: each for each in (AdditiveHasher, ITQHasher)}
+    X = (X / np.linalg.norm(X, axis=1, keepdims=True)).astype(np.float32)
+    names = {"n_bits": 64, "to_faiss": to_faiss, "HashedNeighbors": HashedNeighbors}
+    names |= {"AdditiveHasher": AdditiveHasher, "ITQHasher": ITQHasher}
+    n_run = 0
     for row in rows:
-        named = re.search("|".join(classes), row)
-        if not named:  # labels, and what another row or faiss says
-            assert re.search("two stages|any of these|ResidualQuantizer", row)
+        lines = re.findall(r"``([^`]+)``", row)
+        if not lines:
+            assert ":doc:`train_with_labels`" in row
             continue
-        found = dict(re.findall(r"``(\w+)=([^`(]+)``", row))
-        params = {name: literal_eval(value) for name, value in found.items()}
-        of_index = {name: params.pop(name) for name in INDEX_PARAMETERS if name in params}
-        hasher = classes[named[0]](n_bits=64, random_state=0, **params).fit(X)
-        export = re.search(r"``(to_faiss\(.*?\))``", row)
-        if export:
+        if lines[-1].startswith("to_faiss"):
             pytest.importorskip("faiss")
-            index = eval(export[1], {"to_faiss": to_faiss, "codes": hasher.encode(X)})
+            hasher = ITQHasher(n_bits=64, random_state=0).fit(X)
+            index = eval(lines[-1], names | {"codes": hasher.encode(X)})
             found = index.search(hasher.query_weights(X[:50]), 10)[1]
         else:
-            index = HashedNeighbors(FrozenEstimator(hasher), **of_index).fit(X)
+            line = lines[-1]
+            if "(" not in line:  # a parameter of the index of the first row
+                line = f"HashedNeighbors(AdditiveHasher(n_bits), {line})"
+            elif not line.startswith("HashedNeighbors"):
+                line = f"HashedNeighbors({line})"
+            index = eval(line, names).set_params(hasher__random_state=0).fit(X)
             found = index.kneighbors(X[:50], 10, return_distance=False)
         assert (found % 9 == np.arange(50)[:, None] % 9).mean() > 0.9, row
         n_run += 1
-    assert n_run == 4
+    assert n_run == 5

@@ -121,8 +121,10 @@ def test_faiss_sums_words_of_eight_bits():
     pytest.importorskip("faiss")
     rng = np.random.default_rng(0)
     codes, weights = random_codes(rng, 300, 24), rng.normal(size=(5, 768))
-    how = {"ids": np.arange(300) + 7, "weighted": True, "method": "codebooks"}
-    scores, ids = export.to_faiss(codes, **how).search(weights.astype(np.float32), 300)
+    index = export.to_faiss(
+        codes, ids=np.arange(300) + 7, weighted=True, method="codebooks"
+    )
+    scores, ids = index.search(weights.astype(np.float32), 300)
     exact = np.take_along_axis(weighted_scores(weights, codes), ids - 7, axis=1)
     assert_allclose(scores, exact, atol=1e-5)
     assert (np.diff(scores) <= 0).all()
@@ -177,7 +179,7 @@ def test_the_sql_that_leaves_out_seen_items_finds_what_a_search_finds():
 
 
 def load(sql, index, **options):
-    """What finds rows by parameters."""
+    """Export an index, and return a function from parameters of a search to its rows."""
     engine, connection = sql
     if engine == "pgvector":
         table = export.to_pgvector(index, **options)
@@ -211,10 +213,17 @@ def test_sql_finds_the_same(n_bits, ids, sql):
 
 @cache
 def scored(metric, method, has_ids):
-    """An index by weights, of signs where there is no metric."""
-    how = {"method": method, "metric": metric, "max_iter": 2, "random_state": 0}
-    hasher = AdditiveHasher(24 if method == "codebooks" else 23, **how)
-    hasher = hasher if metric else ITQHasher(20, random_state=0)
+    """An index by weights; without a metric its codes are those of ITQ."""
+    if metric is None:
+        hasher = ITQHasher(20, random_state=0)
+    else:
+        hasher = AdditiveHasher(
+            24 if method == "codebooks" else 23,
+            method=method,
+            metric=metric,
+            max_iter=2,
+            random_state=0,
+        )
     ids = [f"\t{i:03}" for i in range(300)] if has_ids else None
     return HashedNeighbors(hasher, query="weights").fit(load_digits().data[:300], ids=ids)
 
@@ -232,7 +241,7 @@ def scored(metric, method, has_ids):
     ],
 )
 def test_sql_scores_what_we_score(metric, method, has_ids, sql):
-    index, X = scored(metric, method, has_ids), load_digits().data[300:320]
+    index, X = scored(metric, method, has_ids), load_digits().data[300:308]
     hasher, codes = index.hasher_, index.codes_
     engine = sql[0] if sql[0] in ("duckdb", "pgvector") else "sqlite_vec"
     ask, weights = load(sql, index, weighted=True), hasher.query_weights(X)

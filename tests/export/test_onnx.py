@@ -1,5 +1,6 @@
 """ONNX graphs give the codes of the hashers that they are made of."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -178,23 +179,24 @@ def test_what_is_no_fitted_hasher_of_layers_is_refused(make, error, message, tmp
 class Sine(LSHHasher):
     """Layers, and a sine before the signs."""
 
-    def hash_function(self, space):
-        layers = super().hash_function(space)
-        return lambda X: np.sin(layers(X))
+    def __talr_hash_function__(self, space):
+        layers = super().__talr_hash_function__(space)
+        return replace(layers, activations=lambda X: np.sin(layers.activations(X)))
 
 
 class Flipped(LSHHasher):
     """Layers whose negative signs are the bits."""
 
-    def quantize(self, X, function):
-        return function(X) <= 0, None
+    def __talr_hash_function__(self, space):
+        layers = super().__talr_hash_function__(space)
+        return replace(layers, quantize=lambda X: (layers.activations(X) <= 0, None))
 
 
 class Rounded(LSHHasher):
     """Layers of rounded features."""
 
-    def prepare(self, X):
-        return np.round(X)
+    def __talr_hash_function__(self, space):
+        return replace(super().__talr_hash_function__(space), prepare=np.round)
 
 
 @pytest.mark.parametrize("cls", [Sine, Flipped, Rounded])

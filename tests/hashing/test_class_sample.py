@@ -173,9 +173,9 @@ class TestWhatIsDrawn:
         assert len(ClassProbabilities().fit(X, y).estimator_.components_) == 300
         monkeypatch.setattr(_class_probabilities, "_MOST_BYTES", 300 * of_row - 1)
         assert len(ClassProbabilities().fit(X, y).estimator_.components_) == 299
-        monkeypatch.setattr(_class_probabilities, "_ENOUGH_SAMPLES", 200)
+        monkeypatch.setattr(_class_probabilities, "_MOST_SAMPLES", 200)
         monkeypatch.setattr(_class_probabilities, "_MOST_PAIRS", 150 * 300)
-        monkeypatch.setattr(_class_probabilities, "_FEWEST_COMPONENTS", 100)
+        monkeypatch.setattr(_class_probabilities, "_LEAST_COMPONENTS", 100)
         teacher = ClassProbabilities()
         assert teacher.fit_transform(X, y).shape == (300, 10)
         assert len(teacher.estimator_.components_) == 150

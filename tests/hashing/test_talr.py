@@ -6,11 +6,13 @@ import torch
 from hashers import MEASURES, loss_of, mean_ap, name_of, small
 from sklearn.datasets import make_multilabel_classification
 from sklearn.model_selection import train_test_split
+from sklearn.utils import get_tags
 
 from sklearn_talr import TALRHasher
 from sklearn_talr.affinity import ThresholdAffinity
+from sklearn_talr.hashing import _gradient
 from sklearn_talr.histogram import hamming_histogram
-from sklearn_talr.losses import AveragePrecisionLoss, NDCGLoss, TieAwareLoss
+from sklearn_talr.losses import AveragePrecisionLoss, CSQLoss, NDCGLoss, TieAwareLoss
 from sklearn_talr.measures import AP, P, nDCG
 from sklearn_talr.metrics import tie_aware_average_precision_score, tie_aware_ndcg_score
 
@@ -25,10 +27,32 @@ def test_a_measure_is_a_name_or_a_value(few_digits):
             assert hasher.score(*few_digits) == other.score(*few_digits)
 
 
-@pytest.mark.parametrize("measure", [nDCG @ 10, AP(denominator="min"), P @ 5, "MAP"])
-def test_training_knows_no_cutoff_and_no_other_measure(measure, few_digits):
+def test_encoding_reads_no_loss(few_digits, monkeypatch):
+    """To parse a measure takes longer than to encode a row."""
+    X, y = few_digits
+    hasher = small().fit(X, y)
+
+    def refuse(loss):
+        raise AssertionError(loss)
+
+    monkeypatch.setattr(_gradient, "loss_of", refuse)
+    hasher.encode(X[:1])
+    assert not get_tags(hasher).target_tags.required
+    assert get_tags(small(loss=CSQLoss())).target_tags.required
+
+
+@pytest.mark.parametrize(
+    ("measure", "problem"),
+    [
+        (nDCG @ 10, "without a cutoff"),
+        (AP(denominator="min"), "without a cutoff or parameters"),
+        (P @ 5, "does not maximize P"),
+    ],
+    ids=str,
+)
+def test_training_knows_no_cutoff_and_no_other_measure(measure, problem, few_digits):
     for loss in (measure, str(measure)):
-        with pytest.raises(ValueError, match=r"loss must be 'AP' or 'nDCG'.*no cutoff"):
+        with pytest.raises(ValueError, match=f"loss must be 'AP' or 'nDCG'.*{problem}"):
             small(loss=loss).fit(*few_digits)
 
 

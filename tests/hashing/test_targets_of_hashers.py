@@ -68,7 +68,7 @@ def test_bad_targets():
         (np.ones((20, 20)), "equally similar"),
         (-np.ones((20, 20)), "non-negative integers"),
         (np.full((20, 20), 0.5), "non-negative integers"),
-        (np.full((20, 20), np.nan), "or NaN, are of pairs that do not count"),
+        (np.full((20, 20), np.nan), "or NaN, are ignored pairs"),
         (np.zeros((20, 3)), "No two samples are similar"),
         (np.zeros((20, 30)), "PrecomputedAffinity"),
         (np.full((20, 3), 2), "SharedLabelAffinity"),

@@ -142,7 +142,7 @@ def test_pairs_and_rankings_leave_out_nan():
 @pytest.mark.parametrize(
     ("groups", "message"),
     [
-        ((None, [0, 1]), "groups_query is None, and groups of the other side are given"),
+        ((None, [0, 1]), "groups_query is None, but the other side has groups"),
         (([0, 1], None), "groups_database is None"),
         (([0], [0, 1]), r"groups_query must be a label for each of 2 samples, got.*\(1,\)"),
         (([0, 1], [[0, 1]] * 2), r"groups_database must be.*np\.unique\(columns, axis=0"),

@@ -105,7 +105,7 @@ def test_max_t_is_that_of_a_slow_bootstrap(n_strata):
     values = 1e3 * values + rng.normal(0, 1e6, (24, 1))  # queries differ more than systems
     found, reach, kinds = by_max_t(values, 20_000, labels, [0.5])
     for of_kind, kind in zip(found, kinds):
-        p_value, wanted = slow_max_t(kind, kinds[0], labels, 4000, 1)
+        p_value, wanted = slow_max_t(kind, kinds[0], labels, 3000, 1)
         assert_allclose(of_kind, p_value, atol=0.03)
         assert_allclose(reach, wanted, rtol=0.03)
     assert found[0].min() < 0.05 < 0.5 < found[0].max()
@@ -161,12 +161,12 @@ def test_max_t_does_not_depend_on_the_order_of_systems(n_systems):
 
 
 def test_many_rows_are_compared_in_bounded_memory():
-    values = np.random.default_rng(0).normal(size=(20_000, 3))
+    values = np.random.default_rng(0).normal(size=(12_000, 3))
     tracemalloc.start()
     by_max_t(values, 5000)
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert most < 300e6
+    assert most < 300e6  # all samples at once would take 480 MB
 
 
 @pytest.mark.parametrize("step", [1e-9, 0.5, 2])

@@ -136,8 +136,8 @@ def test_of_equal_values_and_of_one_query():
         ([0.1, 0.2], {"n_resamples": 10}, "'n_resamples'"),
         ([0.1, 0.2], {"stratify": ["a"]}, "one label for each of the 2 queries"),
         ([0.1, 0.2, 0.3], {"stratify": ["a", "a", "b"]}, "'b' has one: merge it"),
-        ([0.1, 0.2, 0.3], {"stratify": [1.0, np.nan, np.nan]}, "labels that are missing"),
-        ([0.1, 0.2, 0.3], {"stratify": ["a", None, None]}, "labels that are missing"),
+        ([0.1, 0.2, 0.3], {"stratify": [1.0, np.nan, np.nan]}, "missing labels"),
+        ([0.1, 0.2, 0.3], {"stratify": ["a", None, None]}, "missing labels"),
         (["a", "b"], {}, "strings"),
     ],
 )

@@ -153,31 +153,41 @@ def test_long_lists_have_no_rounding_of_their_own():
 
 @st.composite
 def ranked(draw):
-    """Scores with many ties, and grades, of a few items."""
+    """Scores with many ties, and grades, of a few items in each of five queries.
+
+    One item in each of several queries would be refused.
+    """
     n_items = draw(st.integers(1, 6))
-    scores = draw(st.lists(st.integers(-1, 2), min_size=n_items, max_size=n_items))
-    grades = draw(st.lists(st.integers(0, 3), min_size=n_items, max_size=n_items))
-    return scores, grades
+    n_queries = 5 if n_items > 1 else 1
+    row = st.tuples(*[st.integers(-1, 2)] * n_items)
+    grades = st.tuples(*[st.integers(0, 3)] * n_items)
+    queries = st.lists(st.tuples(row, grades), min_size=n_queries, max_size=n_queries)
+    return zip(*draw(queries))
 
 
-@settings(deadline=None, max_examples=60)
-@given(query=ranked())
-def test_tables_arrays_and_runs_equal_enumeration(query):
-    """Of tables the mean, the worst and the best order, of arrays the mean."""
-    scores, grades = query
-    names = [f"d{i}" for i in range(len(scores))]
-    run, judged = dict(zip(names, scores)), dict(zip(names, grades))
-    orders = list(run_cases.tie_orders(run))
-    table = RankingHistogram.from_scores([grades], [scores])
-    result = evaluate_run({"q": judged}, {"q": run}, list(ORACLES))
+@settings(deadline=None, max_examples=12)
+@given(queries=ranked())
+def test_tables_arrays_and_runs_equal_enumeration(queries):
+    """Tables have the mean, the worst and the best order, and arrays the mean."""
+    scores, grades = queries
+    names = [f"d{i}" for i in range(len(scores[0]))]
+    run = {f"q{i}": dict(zip(names, row)) for i, row in enumerate(scores)}
+    judged = {f"q{i}": dict(zip(names, row)) for i, row in enumerate(grades)}
+    orders = {query: list(run_cases.tie_orders(row)) for query, row in run.items()}
+    table = RankingHistogram.from_scores(grades, scores)
+    result = evaluate_run(judged, run, list(ORACLES))
+    assert result.queries == list(run)
     for place, (measure, oracle) in enumerate(ORACLES.items()):
-        values = [oracle(order, judged) for order in orders]
-        expected = min(values), np.mean(values), max(values)
+        values = [
+            [oracle(order, judged[query]) for order in orders[query]] for query in run
+        ]
+        mean = [np.mean(of_query) for of_query in values]
+        expected = list(map(min, values)), mean, list(map(max, values))
         measured = tie_breaking_range(table, measure, zero_division=0.0)
-        assert_allclose(np.ravel(measured), expected, rtol=1e-12, atol=1e-14)
-        of_arrays = measure.score([grades], [scores], average=False, zero_division=0.0)
-        assert_allclose(of_arrays, expected[1:2], rtol=1e-12, atol=1e-14)
-        assert_allclose(result.expected[0, place], expected[1], rtol=1e-12, atol=1e-14)
+        assert_allclose(measured, expected, rtol=1e-12, atol=1e-14)
+        of_arrays = measure.score(grades, scores, average=False, zero_division=0.0)
+        assert_allclose(of_arrays, mean, rtol=1e-12, atol=1e-14)
+        assert_allclose(result.expected[:, place], mean, rtol=1e-12, atol=1e-14)
 
 
 def test_queries_without_what_is_relevant_to_one_measure_count_in_others():

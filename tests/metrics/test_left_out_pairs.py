@@ -191,7 +191,7 @@ def test_reports_say_how_many_pairs_did_not_count_and_report_on_each_label():
         assert of_dict[label]["AP"]["low"] == found.loc["AP", "low"]
         means.append(found.loc["AP", "expected"])
     assert_allclose(frame.loc[("macro avg", "AP"), "expected"], np.mean(means))
-    with pytest.raises(ValueError, match="pass no sample_weight"):
+    with pytest.raises(ValueError, match="pass by or sample_weight"):
         retrieval_report(*asked, by=by, sample_weight=np.ones(12))
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         retrieval_report(*asked, by=by[:3])
@@ -223,7 +223,9 @@ def test_scorers_and_indexes_leave_out_groups(query):
     items = {"database": split[2:], "groups_database": GROUPS[20:]}
     against = make_retrieval_scorer(query=query, **items)
     assert_allclose(against(hasher, *split[:2], groups=GROUPS[:20]), expected)
-    with pytest.raises(ValueError, match=r"groups_query is None.*scorer takes those of"):
+    with pytest.raises(
+        ValueError, match=r"groups_query is None.*scorer takes the groups of"
+    ):
         against(hasher, *split[:2])
     index = HashedNeighbors(hasher, query=query).fit(*split[2:])
     how = {"query": query, **groups}

@@ -117,7 +117,7 @@ def test_the_radius_is_the_largest_that_reaches_the_precision(labeled, wanted):
         radius = radius_at_precision(histogram, wanted)
         assert (type(radius), radius) == (int, reached[-1])
     else:
-        with pytest.raises(ValueError, match=r"no radius has .*Ask for less"):
+        with pytest.raises(ValueError, match=r"no radius has .*Pass a lower precision"):
             radius_at_precision(histogram, wanted)
 
 

@@ -120,7 +120,7 @@ def test_classifiers_rank_by_the_probability_of_the_positive_class(model, querie
     )
     one_class = DecisionTreeClassifier().fit(X, np.zeros(len(X)))
     assert make_ranking_scorer("P@3")(one_class, X, y, groups=groups) < 1
-    with pytest.raises(ValueError, match=r"tells 4 classes apart\. Fit it to y > 0, or a"):
+    with pytest.raises(ValueError, match=r"has 4 classes\. Fit it to y > 0, or fit a"):
         make_ranking_scorer()(model.fit(X, y), X, y, groups=groups)
 
 

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import runpy
 import subprocess
 import sys
 
@@ -75,11 +76,16 @@ def test_what_cannot_be_used_has_exit_code_1_and_a_message(
     assert printed.out == ""
 
 
-def test_as_a_process(files):
-    command = [sys.executable, "-m", "sklearn_talr.runs", *files, "-m", "AP"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert "expected" in done.stdout
-    assert done.stderr == ""
+def test_as_a_module(files, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["sklearn-talr-runs", *files, "-m", "AP"])
+    # It would warn of the module, which other tests have imported.
+    monkeypatch.delitem(sys.modules, "sklearn_talr.runs.__main__")
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_module("sklearn_talr.runs", run_name="__main__")
+    assert ended.value.code == 0
+    printed = capsys.readouterr()
+    assert "expected" in printed.out
+    assert printed.err == ""
 
 
 def test_a_reader_that_leaves_is_no_error(files):

@@ -188,11 +188,11 @@ def test_options_that_nothing_looks_at_are_wrong_usage(files, scores, capsys):
     table, write = scores
     path = write(table)
     for arguments, option in [
-        ([*files, "--groups", "kind"], "--groups is an option of tables of scores"),
-        ([*files, "--missing", "drop"], "--missing is an option of tables"),
-        ([*files, "--aggregates", "keep"], "--aggregates is an option of tables"),
-        ([path, "-m", "AP"], "--measures is an option of judgments and runs"),
-        ([path, "--judged-only"], "--judged-only is an option of judgments and runs"),
+        ([*files, "--groups", "kind"], "--groups is an option for tables of scores"),
+        ([*files, "--missing", "drop"], "--missing is an option for tables"),
+        ([*files, "--aggregates", "keep"], "--aggregates is an option for tables"),
+        ([path, "-m", "AP"], "--measures is an option for judgments and runs"),
+        ([path, "--judged-only"], "--judged-only is an option for judgments and runs"),
     ]:
         with pytest.raises(SystemExit) as caught:
             main(["compare", *arguments])

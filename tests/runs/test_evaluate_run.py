@@ -34,7 +34,7 @@ def of_orders(scores, judged):
 
 @st.composite
 def small_queries(draw):
-    documents = [f"d{i}" for i in range(draw(st.integers(1, 7)))]
+    documents = [f"d{i}" for i in range(draw(st.integers(1, 6)))]
     scores = {d: draw(st.integers(-1, 2)) / 2 for d in draw(st.permutations(documents))}
     judgeable = [*documents, "other1", "other2"]
     some = draw(st.lists(st.sampled_from(judgeable), unique=True, min_size=1))

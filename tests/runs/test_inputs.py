@@ -119,8 +119,8 @@ def test_repeated_documents_are_found_wherever_they_are():
         ({"q": {"d": 10**400}}, ValueError, "must be numbers: int too large"),
         ({"q": {"d": 1j}}, ValueError, "must be numbers: .* not complex"),
         ({"q": {"d": None}}, ValueError, "must be numbers: .* not NoneType"),
-        ({"q": {"\ud800": 1.0}}, ValueError, r"must be text, but '\\ud800' is none"),
-        ({"\ud800": {"d": 1.0}}, ValueError, r"must be text, but '\\ud800' is none"),
+        ({"q": {"\ud800": 1.0}}, ValueError, r"must be text, got '\\ud800'"),
+        ({"\ud800": {"d": 1.0}}, ValueError, r"must be text, got '\\ud800'"),
         ({False: {"d": 1.0}}, TypeError, "strings or integers, got False"),
         ([Doc("q", "d", 1), None], ValueError, "all records must be like the first"),
         ([Doc("q", "d", 1), {"query_id": 1}], ValueError, "all records must be like"),
@@ -142,7 +142,7 @@ def test_repeated_documents_are_found_wherever_they_are():
         (Qrels(QRELS), TypeError, "Run takes no Qrels. Judgments come first"),
         ({"q": {"d": [1.0]}}, ValueError, "must be numbers"),
         ({"q": {"d" * 1_025: 1.0}}, ValueError, "1024 bytes at most, got one of 1025"),
-        ({"q": {"d\0": 1.0}}, ValueError, "must not hold the character NUL"),
+        ({"q": {"d\0": 1.0}}, ValueError, "must not contain the character NUL"),
         ({"q": {"": 1.0}}, ValueError, "must not be empty"),
         ({"q": {1.5: 1.0}}, TypeError, r"strings or integers, got 1\.5"),
         ({(1, 2): {"d": 1.0}}, TypeError, r"strings or integers, got \(1, 2\)"),
@@ -175,7 +175,7 @@ def test_bad_judgments_are_refused(grade):
 
 def test_of_two_columns_nobody_knows_which_counts():
     rows = pd.DataFrame({"qid": ["q"], "docno": ["d"], "score": [0.5], "label": [2]})
-    message = "'score' and 'label' one counts: rename it to 're"
+    message = "'score' and 'label' could both be meant: rename one to 're"
     with pytest.raises(ValueError, match=message):
         Qrels(rows)
     assert Qrels(rows.rename(columns={"label": "relevance"})).to_dict() == {"q": {"d": 2}}

@@ -93,7 +93,10 @@ def test_a_run_of_a_ranking_is_evaluated_as_its_codes_are():
         (([[0]], [[0]], ["a"], ["d", "d"]), "documents come more than once: 'd'"),
         (([[0]], [[1]], ["a"], ["d"]), "indices must be from 0 to 0, as there are 1"),
         (([[0]], [[-1]], ["a"], ["d"]), "indices must be from 0 to 0.*got -1 to -1"),
-        (([[0]], [[0.0]], ["a"], ["d"]), "indices must be integers, got float64. Of ids"),
+        (
+            ([[0]], [[0.0]], ["a"], ["d"]),
+            "indices must be integers, got float64. If the index returns ids",
+        ),
         (([[np.nan]], [[0]], ["a"], ["d"]), "scores must be finite numbers"),
         (([[1, 2]], [[0, 0]], ["a"], ["d"]), "query 'a' has document 'd' twice"),
         (([[1]], [[0]], "a", ["d"]), "queries must be a sequence"),

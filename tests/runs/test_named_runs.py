@@ -100,11 +100,9 @@ def test_what_may_be_read_in_two_ways_is_refused():
     with pytest.raises(TypeError, match=f"by position, got 4 arguments. {form}"):
         compare_runs(QRELS, RUN, OTHER, MEASURES)
     for runs in (RUN, RUNS | {"q": {"d1": 1.0}}):
-        with pytest.raises(
-            TypeError, match=r"as a query of one run has them.*compare_runs"
-        ):
+        with pytest.raises(TypeError, match=r"has the scores of one query.*compare_runs"):
             compare_runs(QRELS, runs, MEASURES)
-    with pytest.raises(TypeError, match="as a query of one run has them"):
+    with pytest.raises(TypeError, match="has the scores of one query"):
         compare_runs(RUNS, QRELS)  # swapped
     for run in (Run(RUN), pd.DataFrame(records(RUN)), "run.txt"):
         with pytest.raises(TypeError, match="runs as a dict by name, got"):

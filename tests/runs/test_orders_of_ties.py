@@ -14,8 +14,8 @@ ORACLES = ["AP", "nDCG@3", "RR", "P@5", "Rprec(rel=2)", "ERR", "Judged@2"]
 
 
 def test_the_variance_is_that_over_all_orders():
-    qrels, run = run_cases.random_run(3, n_queries=8, n_documents=9, n_scores=4)
-    result = evaluate_run(qrels, run, ORACLES, n_orders=1500)
+    qrels, run = run_cases.random_run(3, n_queries=8, n_documents=8, n_scores=4)
+    result = evaluate_run(qrels, run, ORACLES, n_orders=700)
     n_tied = 0
     for row, query in enumerate(result.queries):
         orders = list(run_cases.tie_orders(run[query]))
@@ -24,7 +24,7 @@ def test_the_variance_is_that_over_all_orders():
             oracle = run_cases.MEASURES[measure]
             values = [oracle(order, qrels[query]) for order in orders]
             variance = result.tie_variance[row, column]
-            assert variance == pytest.approx(np.var(values), rel=0.1, abs=1e-12)
+            assert variance == pytest.approx(np.var(values), rel=0.15, abs=1e-12)
     assert n_tied >= 4
     assert (result.tie_variance > 0.001).any()
 
@@ -70,7 +70,7 @@ def test_intervals_of_an_evaluation():
     of_strata = result.confidence_interval(stratify=strata)
     expected = mean_interval(result.expected[:, 0], stratify=strata)
     assert of_strata["AP"] == pytest.approx(expected)
-    with pytest.raises(ValueError, match=r"draw orders of them by evaluate_run"):
+    with pytest.raises(ValueError, match=r"draw orders with evaluate_run"):
         evaluate_run(qrels, run).confidence_interval(ties=True)
     for option, value in (("confidence_level", 95), ("n_resamples", 0), ("ties", "yes")):
         with pytest.raises(ValueError, match=f"'{option}' parameter of RunEvaluation"):

@@ -46,7 +46,7 @@ def trec_eval(qrels, run, rel=1):
 
 
 def test_trec_eval_is_where_we_say_and_between_worst_and_best():
-    for seed in range(400):
+    for seed in range(200):
         tied = {"n_scores": 6, "prefix": "document-"} if seed % 4 == 0 else {}
         qrels, run = run_cases.random_run(seed, n_queries=1 + seed % 3, **tied)
         result = evaluate_run(qrels, run, list(NAMES))
@@ -81,10 +81,15 @@ def test_lines_of_the_page_give_the_numbers_of_other_tools(name, monkeypatch):
     mean, (qrels, run) = tool(), run_tools.tied_runs()
     with open(run_tools.TABLES / "tools_lines.csv", newline="") as file:
         rows = [row for row in csv.reader(file) if row[0].split()[0] == name]
-    assert [measure for _, measure, _, _ in rows] == list(tool.lines)
-    for _, measure, line, told in rows:
+    printed = {
+        measure: (line.strip("`").replace(", M)", f", '{measure}')"), agreement)
+        for _, measures, line, agreement in rows
+        for measure in measures.replace("\\", "").split(", ")
+    }
+    assert {measure: line for measure, (line, _) in printed.items()} == tool.lines
+    for measure, (line, agreement) in printed.items():
         values = [mean(measure, {q: qrels[q]}, {q: run[q]}) for q in run]
-        assert run_tools.agreement(line.strip("`"), values) == told == "equal in 200"
+        assert run_tools.agreement(line, values) == agreement == "equal in 200"
 
 
 @st.composite
@@ -97,7 +102,8 @@ def wide_runs(draw):
     return {d: draw(some) for d in documents[: draw(st.integers(1, 8))]}
 
 
-@settings(deadline=None, max_examples=200)
+@pytest.mark.filterwarnings("ignore:in each query with several documents")
+@settings(deadline=None, max_examples=100)
 @given(runs=st.lists(wide_runs(), min_size=1, max_size=3), data=st.data())
 def test_scores_that_32_bits_do_not_tell_apart_are_trec_evals_ties(runs, data):
     run = {f"q{i}": scores for i, scores in enumerate(runs)}

@@ -36,7 +36,7 @@ def test_documents_that_are_written_in_two_ways_are_told_of(way):
         result = evaluate_run(qrels, run, "AP")
     assert result.means["AP"]["expected"] == 0
     message = str(caught[0].message)
-    assert "40 would be if they were written alike" in message
+    assert "40 would be with the same spelling" in message
     assert caught[0].filename == __file__
     if way != "blanks and capitals":
         line = re.search(r"write ((qrels|run)\[.*)\.$", message)[1]

@@ -60,6 +60,9 @@ unfitted: list[hashing.BaseHasher] = [
 itq = sklearn_talr.ITQHasher(8, random_state=0).fit(X)
 assert_type(itq, hashing.ITQHasher)
 assert sklearn_talr.ClassProbabilities is hashing.ClassProbabilities
+layers = hashing.Layers([np.eye(16, 8)], [np.zeros(8)], mean=np.zeros(16))
+function = hashing.HashFunction(activations=layers, n_bits=8)
+assert_type(function.n_bits, int)
 ridge = kernel_ridge.KernelRidgeClassifierCV(n_components=20, random_state=0)
 assert_type(ridge.fit(X, y).predict_proba(X), Floats)
 given = [

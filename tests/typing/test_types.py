@@ -34,6 +34,7 @@ def functions_of(value):
         member = getattr(member, "fget", getattr(member, "fn", member))
         function = inspect.unwrap(getattr(member, "__func__", member))
         is_public = not name.startswith("_") or name in {"__init__", "__call__"}
+        is_public = is_public and callable(function)  # and no default of a field
         if is_public and getattr(function, "__module__", "").startswith("sklearn_talr."):
             yield function
 

@@ -15,7 +15,7 @@ from ...affinity import (
 )
 from ...affinity._excluded import within_groups
 from ...features._similar_rows import SimilarRows
-from .._base import check_features, errors_told
+from .._base import check_features, errors_in_message
 
 
 @dataclass(frozen=True)
@@ -23,27 +23,27 @@ class ValidationData:
     """A validation set of the user, which is scored and never trained on."""
 
     X: object  # (n_val, n_features), array, CSR or tensor
-    affinity: object  # who is similar to whom, fitted
-    targets: object  # of length n_val
+    affinity: object  # the fitted affinity oracle
+    targets: object  # sequence of length n_val
 
 
 @dataclass(frozen=True)
 class TrainingData:
-    """Checked features and targets, and who is similar to whom, fitted."""
+    """Checked features and targets, and the fitted affinity between samples."""
 
     X: object  # (n_samples, n_features), array, CSR or tensor
-    targets: object  # of length n_samples, as the affinity takes them
-    affinity: object
+    targets: object  # sequence of length n_samples, as the affinity takes them
+    affinity: object  # the fitted affinity oracle
     levels: np.ndarray  # (n_levels,), values of the affinity, ascending, first 0
-    # Fitted attributes that say which features were seen
+    # Fitted attributes with the number and the names of the features
     seen: dict = field(default_factory=dict)
-    declared_levels: np.ndarray | None = None  # by the user, for all chunks
+    declared_levels: np.ndarray | None = None  # levels that the user declared for chunks
     validation: ValidationData | None = None
     similar: SimilarRows | None = None  # None if the targets are the features themselves
 
 
 def check_data(hasher, loss, X, y, *, groups=None, X_val=None, y_val=None, groups_val=None):
-    """Check the features, targets and affinity that `fit` is given.
+    """Check the features, targets and affinity that are passed to `fit`.
 
     Returns
     -------
@@ -101,7 +101,7 @@ def _check_validation(hasher, data, X_val, *, y_val, groups_val):
             )
     fitted = copy.copy(hasher)
     vars(fitted).update(data.seen)
-    with errors_told("The validation set X_val, y_val cannot be used: {}"):
+    with errors_in_message("The validation set X_val, y_val cannot be used: {}"):
         X_val, _ = check_features(fitted, X_val, reset=False)
         targets = affinity.check_targets(X_val if y_val is None else y_val)
         if targets.shape[0] != X_val.shape[0]:
@@ -116,11 +116,11 @@ def _check_validation(hasher, data, X_val, *, y_val, groups_val):
 def _refuse_incomplete_validation(hasher, data, X_val, *, y_val):
     if not hasher.early_stopping:
         raise ValueError(
-            "X_val and y_val are passed to fit, but with early_stopping=False nothing "
-            "would look at them. Set early_stopping=True."
+            "X_val and y_val are passed to fit, but early_stopping=False does not use "
+            "them. Set early_stopping=True."
         )
     if X_val is None:
-        raise ValueError("y_val or groups_val is given, X_val is not. Pass both.")
+        raise ValueError("y_val or groups_val is passed without X_val. Pass both.")
     by_features = data.similar is None and data.affinity.by_distance
     if y_val is None and not by_features:
         raise ValueError(
@@ -139,7 +139,7 @@ def check_chunk(hasher, X, y, levels, *, groups=None):
     """
     is_first = not hasattr(hasher, "n_iter_")
     X, seen = check_features(hasher, X, reset=is_first)
-    # The affinity is that of the first chunk, but of a matrix each chunk brings its own.
+    # All chunks have the affinity of the first chunk. Only matrices come with each chunk.
     affinity = hasher.affinity
     declared_levels = None
     if not is_first:
@@ -191,7 +191,7 @@ def _levels_of_chunk(affinity, targets, declared_levels):
         return levels
     if declared_levels is None:
         raise ValueError(
-            f"affinity {affinity!r} does not tell its levels_. Pass them as levels on the "
-            "first call of partial_fit: the values that it can take, first 0."
+            f"affinity {affinity!r} does not declare levels_. Pass levels to the first "
+            "call of partial_fit: all values that the affinity can take, first 0."
         )
     return declared_levels

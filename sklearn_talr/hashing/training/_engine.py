@@ -1,4 +1,4 @@
-"""What an engine of training by gradients must offer; `_host` and `_torch` are the two."""
+"""The interface of engines of training by gradients; `_host` and `_torch` implement it."""
 
 from contextlib import AbstractContextManager
 from typing import ClassVar, Protocol
@@ -7,7 +7,7 @@ from ..._core.types import Any, Array, Callable
 
 
 class Engine(Protocol):
-    """Has hash functions in training, and steps them down the loss of minibatches.
+    """Has hash functions in training, and moves them down the loss of minibatches.
 
     Engines are made from functions, one or two; the features of each; a loss; its
     `LossContext`; a `TrainingPlan`; and, for two views, a callable that returns the places

@@ -94,7 +94,8 @@ def _make_progress(hasher, data, plan, start, function, engine):
     """Progress by epochs; callbacks see the hasher as if training stopped now."""
     attributes = data.seen | {"affinity_": data.affinity.given} | engine.fitted_by_loss
     attributes["_training_state_"] = _state_of_chunks(hasher, data, start)
-    targets = getattr(data.targets, "values", data.targets)  # without groups
+    # Targets that carry groups hold the targets themselves in `values`.
+    targets = getattr(data.targets, "values", data.targets)
     return Progress(
         hasher,
         data.X,
@@ -123,7 +124,7 @@ def _collect_history(hasher, monitor, start):
 
 
 def _state_of_chunks(hasher, data, start, moments=None):
-    """What later chunks go on from, beside the fitted attributes."""
+    """The state that later chunks go on from, beside the fitted attributes."""
     return {
         "mean": start.scaling.mean,
         "unit": start.scaling.unit,

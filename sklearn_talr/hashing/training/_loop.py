@@ -8,14 +8,14 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..._core.progress import warn_caller
 
-# A step of nested codes takes at least so many leading bits; fewer rank nothing.
+# A step of nested codes takes at least this many leading bits, since fewer rank nothing.
 _MIN_LEADING_BITS = 4
 # Arrays that reach losses and scores from here have been checked.
 _TRUSTED = {"assume_finite": True, "skip_parameter_validation": True}
 _REMEDY_OF_NAN = (
-    "Try a smaller learning_rate_init, and see whether the features are too large for "
+    "Try a smaller learning_rate_init, and check whether the features are too large for "
     "float32, and whether a module or a loss of your own divides by 0 or takes the root or "
-    "logarithm of it."
+    "the logarithm of 0."
 )
 
 
@@ -44,15 +44,15 @@ def train(engine, samples, plan, *, rng, monitor, progress, draw_views=None):
         Decides which weights are kept, and when to stop.
 
     progress : Progress
-        Is told of each epoch; may ask to stop.
+        Logs each epoch; may ask to stop.
 
     draw_views : callable, default=None
-        Turns samples of a minibatch into the rows of two views. None: there is one.
+        Turns samples of a minibatch into the rows of two views. None: there is one view.
     """
     monitor.begin(engine)
     schedule = Schedule(plan)
     descends = plan.learning_rate == "cosine"
-    progress.kept = monitor.kept
+    progress.outcome = monitor.kept
     with progress, config_context(**_TRUSTED):
         while schedule.n_epochs_left:
             progress.begin()
@@ -64,7 +64,7 @@ def train(engine, samples, plan, *, rng, monitor, progress, draw_views=None):
                 break
             schedule.end_epoch()
             is_stale = monitor.end_epoch(engine, loss)
-            progress.told = f"loss = {loss:.6f}{monitor.message}"
+            progress.message = f"loss = {loss:.6f}{monitor.message}"
             if progress.end() or (is_stale and not descends):
                 break
             if is_stale:
@@ -74,7 +74,7 @@ def train(engine, samples, plan, *, rng, monitor, progress, draw_views=None):
 
 
 class Schedule:
-    """How far training has come, from 0 to 1, and what learning rate and scale that makes.
+    """Progress of training from 0 to 1, and the learning rate and scale by it.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class Schedule:
         self._plan = plan
 
     def end_epoch(self):
-        """Count an epoch; the rest of training is as long as the epochs that are left."""
+        """Count an epoch; the epochs that are left share the rest of training equally."""
         self._share_done += (1 - self._share_done) / self.n_epochs_left
         self.n_epochs_left -= 1
 
@@ -101,8 +101,8 @@ class Schedule:
         """Rate at some share of the epoch: half a cosine from 1 to 0, or constant."""
         rate = self._plan.learning_rate_init
         if self._plan.learning_rate == "cosine":
-            rest = 1 - self._share_done
-            share_done = self._share_done + share_of_epoch * rest / self.n_epochs_left
+            share_left = 1 - self._share_done
+            share_done = self._share_done + share_of_epoch * share_left / self.n_epochs_left
             rate *= 0.5 * (1 + math.cos(math.pi * share_done))
         return rate
 

@@ -23,7 +23,8 @@ class FeedForward:
         Weights of each layer.
 
     features : Features
-        Their mean and unit. The unit is folded into the fitted first layer.
+        Rows of features, with their mean and unit. The unit is folded into the fitted first
+        layer.
 
     plan : TrainingPlan
         Weight decay, and dropout: fractions of the features and of the hidden units that
@@ -54,7 +55,7 @@ class FeedForward:
                 layers[-1].weight.copy_(torch.from_numpy(np.ascontiguousarray(coef.T)))
                 layers[-1].bias.copy_(torch.from_numpy(np.asarray(intercept)))
         self.module = torch.nn.Sequential(*layers).to(features.device)
-        self._linear = [each for each in layers if isinstance(each, torch.nn.Linear)]
+        self._linear = [layer for layer in layers if isinstance(layer, torch.nn.Linear)]
 
     def generators(self):
         """Context of training, which leaves global generators alone."""
@@ -99,13 +100,13 @@ class UserModule:
         self._device = features.device
         self._weight_decay = plan.weight_decay
         self._seed = int(rng.randint(2**31 - 1))
-        # An id that an embedding lacks is an error on the host, and on CUDA the end of all
-        # work of the process there.
-        where = torch.device("cpu") if _takes_ids(module) else features.device
-        self.module = _copy_of(module, state, where)
+        # An id that an embedding lacks is an error on the host. On CUDA it makes the device
+        # unusable for the process.
+        first_device = torch.device("cpu") if _takes_ids(module) else features.device
+        self.module = _copy_of(module, state, first_device)
         with self.generators():
             self.module.eval()
-            X = features.extremes().to(where)
+            X = features.extremes().to(first_device)
             _check_activations(self.module, X, plan.n_bits)
         # Layers that learn are put in training mode; frozen ones keep their statistics.
         self.module.to(features.device).train()
@@ -167,7 +168,8 @@ class ModuleFunction:
         """Activations of NumPy arrays and CSR, or of tensors on the module's device."""
         is_tensor = isinstance(X, torch.Tensor)
         if is_tensor:
-            rows = X.to(torch.float32, copy=True)  # the module may write to them
+            # The module may write to the rows.
+            rows = X.to(torch.float32, copy=True)
         else:
             X = X.toarray() if sp.issparse(X) else X
             rows = torch.from_numpy(np.array(X, dtype=np.float32))
@@ -179,13 +181,13 @@ class ModuleFunction:
                 raise
             raise ValueError(
                 f"module fails on X: {error}. If X has ids that its embedding lacks, map "
-                "them to one that stands for all unknown ids."
+                "them to one id for all unknown ids."
             ) from error
         check_numbers(activations)
         return activations if is_tensor else activations.numpy()
 
     def moved_to(self, space):
-        """The function for features in another space; not torch's are passed in NumPy."""
+        """The function for features in another space, copied to NumPy unless torch's."""
         if space is NUMPY:
             return self
         if not space.is_torch:
@@ -196,7 +198,7 @@ class ModuleFunction:
 
 
 def as_array(tensor):
-    """A copy in NumPy, in float32 where NumPy lacks the type, as it lacks bfloat16."""
+    """A copy in NumPy, in float32 if NumPy lacks the type, such as bfloat16."""
     if tensor.is_floating_point() and tensor.dtype not in _ACTIVATION_TYPES:
         tensor = tensor.float()
     return np.array(tensor.detach().cpu().numpy())
@@ -212,6 +214,7 @@ def _mode_kept():
 
 
 def _takes_ids(module):
+    """Whether a module has an embedding, whose inputs are token ids."""
     return any(isinstance(layer, _EMBEDDINGS) for layer in module.modules())
 
 
@@ -233,12 +236,12 @@ def _check_activations(module, X, n_bits):
             f"module fails on features of shape {tuple(X.shape)} and dtype float32: "
             f"{error}. {remedy}"
         ) from error
-    found = getattr(activations, "dtype", type(activations).__name__)
-    if found not in _ACTIVATION_TYPES:
+    dtype = getattr(activations, "dtype", type(activations).__name__)
+    if dtype not in _ACTIVATION_TYPES:
         raise ValueError(
             "module must return one tensor of activations, of dtype float32, float64 or "
-            f"float16, got {found}. Bits are the signs of these: leave out what makes "
-            "bits or classes of them, and convert other numbers by .float()."
+            f"float16, got {dtype}. Bits are the signs of activations: leave out layers "
+            "that make bits or classes of them, and convert other numbers by .float()."
         )
     if activations.shape != (len(X), n_bits):
         raise ValueError(
@@ -258,16 +261,19 @@ def check_numbers(activations):
     """Raise ValueError at NaN, which has no sign and would be a bit of 0."""
     if activations.isnan().any():
         raise ValueError(
-            "module gives NaN as an activation. See whether the features are too large "
-            "for float32, and whether it divides by 0 or takes the root or logarithm of it."
+            "module returns NaN as an activation. Check whether the features are too large "
+            "for float32, and whether the module divides by 0 or takes the root or the "
+            "logarithm of 0."
         )
 
 
 def _copy_of(module, state, device):
+    """A copy of a module on a device, with a fitted state if there is one."""
     module = copy.deepcopy(module).to(device)
     if state is not None:
         try:
-            module.load_state_dict({k: torch.as_tensor(v) for k, v in state.items()})
+            tensors = {name: torch.as_tensor(array) for name, array in state.items()}
+            module.load_state_dict(tensors)
         except RuntimeError as error:
             raise ValueError(
                 f"module has changed since it was fitted; call fit anew. {error}"
@@ -280,7 +286,8 @@ class TwoModules(torch.nn.Module):
 
     def __init__(self, query, item):
         super().__init__()
-        self.query, self.item = query, item
+        self.query = query
+        self.item = item
 
     def forward(self, rows):
         return self.query(rows[0]), self.item(rows[1])

@@ -11,10 +11,10 @@ from ...losses._rankings import MeasureTables, score_codes
 # Training samples that are scored: a tenth of them, at least 50 and at most 1 000.
 _SHARE_SCORED = 10
 _MAX_SCORED = 1000
-# With fewer samples nobody can say that their score has not risen.
+# The score of fewer samples varies too much to show that it has not risen.
 _MIN_SCORED = 50
-# Two standard errors of the difference between two scores of one sample. The standard error
-# of the mean over n samples is smaller by the square root of n.
+# Two standard errors of the difference between two scores of one sample. A mean over n
+# samples has a standard error that is smaller by the square root of n.
 _TWO_STANDARD_ERRORS = 0.5
 _REMEDY_OF_WORSE = (
     "Try a larger batch_size, a smaller learning_rate_init, a smaller weight_decay, more "
@@ -25,37 +25,38 @@ _REMEDY_OF_WORSE = (
 
 
 class Monitor:
-    """Keeps the weights of the last epoch or of the best score, and says when to stop.
+    """Keeps the weights of the last epoch or of the best score, and decides when to stop.
 
-    Without a score of epochs it never stops. With one an epoch counts as no improvement
-    unless it beats the best score by `tol`, as in scikit-learn's multi-layer perceptrons.
-    The perceptrons stop after too many such epochs, with the weights of the last epoch.
-    Here training goes back to the weights of the best score, and the learning rate descends
-    from there. The noise of a high rate hides the small differences between epochs, so that
-    the last epoch of the descent is kept whose score is no worse than the best score before
-    the descent.
+    If epochs are not scored, training never stops early. If they are, an epoch counts as no
+    improvement unless it beats the best score by `tol`, as in scikit-learn's multi-layer
+    perceptrons. The perceptrons stop after too many such epochs, with the weights of the
+    last epoch. Here training goes back to the weights of the best score, and the learning
+    rate descends from there. The noise of a high rate hides small differences between
+    epochs. So the monitor keeps the last epoch of the descent whose score is no worse than
+    the best score before the descent.
 
     Parameters
     ----------
     score : Score or None, default=None
-        Score of validation samples, which follows each epoch, or of training samples, which
-        is compared at the end with that of the start. None: nothing is scored.
+        Score of validation samples after each epoch, or of training samples, which is
+        compared at the end with their score at the start. None: nothing is scored.
 
     follows_epochs : bool, default=False
         Whether the score is one of validation samples.
 
     held_out : ndarray of int or None, default=None
-        Rows that are scored, and are trained on in the descent, which is not scored then.
-        None: validation samples are no training samples.
+        Rows that are scored until the descent, which trains on them, too, and is not
+        scored. None: validation samples are no training samples.
 
     n_iter_no_change : int, default=10
-        Epochs in a row without improvement that are not too many.
+        Epochs in a row without improvement that do not yet begin the descent.
 
     tol : float, default=0.0
         The least improvement that counts.
 
     is_doubtful : bool, default=False
-        Whether the end says that no score has risen, or that most codes are equal.
+        Whether a warning at the end says that no score has risen, or that most codes are
+        equal.
 
     Attributes
     ----------
@@ -63,10 +64,10 @@ class Monitor:
         Losses and scores of the completed epochs.
 
     message : str
-        What is printed after the loss of an epoch.
+        Text that is printed after the loss of an epoch.
 
     kept : str
-        Which weights are kept.
+        Which weights are kept, in words.
     """
 
     def __init__(
@@ -104,24 +105,35 @@ class Monitor:
 
     def end_epoch(self, engine, loss):
         """Note the weights and the loss of an epoch; return whether to stop or descend."""
-        # All facts in one step: an interrupt cannot leave half of an epoch.
-        facts = {"losses": [*self.losses, loss]}
         trains_on_all = self._descends and self._held_out is not None
         if not self._follows_epochs or trains_on_all:
-            message = ", all samples" if self._follows_epochs else ""
-            vars(self).update(facts, message=message, _weights=engine.weights())
-            return False
-        score = self._score(engine)
-        facts["message"] = f", validation score = {score:.6f}"
-        improved = score >= self._best + self._tol
-        facts["scores"] = [*self.scores, score]
-        facts["_n_without"] = 0 if improved else self._n_without + 1
-        if score > self._best and not self._descends:
-            facts |= {"_best": score, "_weights": engine.weights()}
-        elif score >= self._best and self._descends:
-            facts["_weights"] = engine.weights()
-        vars(self).update(**facts)
-        return not self._descends and self._n_without > self._n_iter_no_change
+            changes = {
+                "message": ", all samples" if self._follows_epochs else "",
+                "_weights": engine.weights(),
+            }
+        else:
+            changes = self._changes_by_score(engine, self._score(engine))
+        changes["losses"] = [*self.losses, loss]
+        # All attributes change in one step, so an interrupt cannot leave half an epoch.
+        vars(self).update(changes)
+        is_stale = self._n_without > self._n_iter_no_change
+        return self._follows_epochs and not self._descends and is_stale
+
+    def _changes_by_score(self, engine, score):
+        """Attributes of the monitor that the score of an epoch changes."""
+        has_improved = score >= self._best + self._tol
+        changes = {
+            "message": f", validation score = {score:.6f}",
+            "scores": [*self.scores, score],
+            "_n_without": 0 if has_improved else self._n_without + 1,
+        }
+        if self._descends:
+            if score >= self._best:
+                changes["_weights"] = engine.weights()
+        elif score > self._best:
+            changes["_best"] = score
+            changes["_weights"] = engine.weights()
+        return changes
 
     def begin_descent(self, engine, samples):
         """Go back to the best weights; return the rows to train on from now on."""
@@ -138,8 +150,8 @@ class Monitor:
     def end(self, engine):
         """Go back to the first weights if training has made the codes of samples worse.
 
-        A warning says so, or, if there are doubts, that most codes have become equal, or
-        that no score has risen.
+        A warning says so. If there are doubts, it also says that most codes have become
+        equal, or that no score has risen.
         """
         if self._score is None:
             return
@@ -152,15 +164,15 @@ class Monitor:
         outcome = self._outcome(codes, after, samples)
         if outcome is None:
             return
-        kept = ""
+        consequence = ""
         if after < before - _TWO_STANDARD_ERRORS / math.sqrt(n_samples):
             engine.restore(self._first_weights)
-            kept = " The hasher keeps the weights that it started from."
-        problem = f"Training has {outcome} {after:.3f}.{kept} {_REMEDY_OF_WORSE}"
+            consequence = " The hasher keeps the weights that it started from."
+        problem = f"Training has {outcome} {after:.3f}.{consequence} {_REMEDY_OF_WORSE}"
         warn_caller(problem, ConvergenceWarning)
 
     def _outcome(self, codes, after, samples):
-        """What training has done to a score, if that is to be said."""
+        """What training has done to a score, in words, or None if no warning is needed."""
         n_samples = len(codes)
         before = self._first_score
         if after < before - _TWO_STANDARD_ERRORS / math.sqrt(n_samples):
@@ -190,7 +202,7 @@ def make_monitor(hasher, data, plan, *, start, features, engine_class, measure, 
         Features and targets.
 
     plan : TrainingPlan
-        How training goes.
+        Schedules and sizes of training.
 
     start : Start
         Rows to train on, and rows held out.
@@ -202,7 +214,7 @@ def make_monitor(hasher, data, plan, *, start, features, engine_class, measure, 
         The engine, which brings validation samples to where it trains.
 
     measure : {"AP", "nDCG"}
-        What scores are.
+        Measure of the scores.
 
     is_chunk : bool
         Whether the data are a chunk of `partial_fit`.
@@ -249,7 +261,7 @@ def _score_of_validation(validation, features, *, measure):
 def _rows_to_score(plan, samples, *, is_doubtful):
     """Training rows whose score is compared with that of the start."""
     if plan.few_similar:
-        # Rows are scored that have similar ones among them.
+        # The shuffle puts similar rows side by side, so that rows can be scored.
         order = plan.shuffle_to_split(samples, np.random.RandomState(0))
         return order[:_MAX_SCORED]
     n_scored = _MAX_SCORED
@@ -279,7 +291,7 @@ class Score:
         Targets of the samples.
 
     measure : {"AP", "nDCG"}
-        What the score is.
+        Measure of the score.
     """
 
     def __init__(self, affinity, features, samples, *, targets, measure):
@@ -290,7 +302,7 @@ class Score:
         self._levels = affinity.levels_between(targets, targets)
         # AP takes all levels above 0 as one.
         self._n_levels = 2 if measure == "AP" else len(self._levels)
-        # The places of all levels fit into it.
+        # The places of all levels fit into this type.
         self._place_type = np.min_scalar_type(-max(self._n_levels, 2**15))
         self._tables = MeasureTables.from_levels(
             np.float64(self._levels[: self._n_levels]),

@@ -19,51 +19,56 @@ from ...losses import AveragePrecisionLoss, NDCGLoss
 
 # Tables by kind of hash function. Features, weights and activations of linear and hidden
 # layers have known sizes; modules come in all sizes, and are trained as networks usually
-# are. The numbers are those that were best on the benchmark sets of ten to 22 classes.
+# are. The numbers were best on the benchmark sets of ten to 22 classes.
 _SOLVER = {"linear": "adam_mini", "hidden layers": "adam_mini", "module": "adam"}
 _LEARNING_RATE = {
     "adam_mini": {"linear": 0.025, "hidden layers": 0.014, "module": 0.003},
     "adam": {"linear": 0.005, "hidden layers": 0.005, "module": 0.003},
 }
-# Decay of all layers together: decays multiply in the activations.
+# Decay of all layers together, which they share, since decays multiply in the activations.
 _WEIGHT_DECAY = {"linear": 0.6, "hidden layers": 2.4, "module": 0.01}
 _TANH_SCALE = {"linear": 8.0, "hidden layers": 8.0, "module": 2.0}
-# Below so many features, as of probabilities of classes, little can be overfitted.
+# Linear functions of fewer features, such as class probabilities, hardly overfit, so their
+# weights do not decay.
 _MIN_FEATURES_TO_DECAY = 64
 _MAX_BATCH = 256
-# By distance the nearest .2 % of so many samples are one pair for each row.
+# The largest batch if affinity goes by distance, whose default is that the nearest 0.2 % of
+# pairs are similar: of this many samples that is one pair per row.
 _MAX_BATCH_BY_DISTANCE = 512
-# Minibatches of linear functions below this size are as fast on the host.
+# Linear functions train as fast on the host with minibatches below this size.
 _MIN_BATCH_OF_DEVICE = 1024
-# A random minibatch should hold so many samples that are similar to a sample.
+# A random minibatch should hold this many samples that are similar to a sample.
 _MIN_SIMILAR_PER_SAMPLE = 2.0
-# Shares of similar samples below this one are those of many classes, more than sixteen of
-# one size. Batches of ten classes, by which other defaults were found, stay as they are.
+# Targets have many classes if a smaller share of pairs is similar. Classes of one size are
+# then more than sixteen. The defaults for fewer classes were found on ten classes.
 _SHARE_OF_MANY_CLASSES = 1 / 16
-# What many classes need. Figures: benchmarks/results/batches.csv, by bench_batches.py.
-# Samples of a minibatch that are similar to one of it: fewer starve hidden layers.
+# The following numbers, for many classes, are from benchmarks/results/batches.csv, which
+# bench_batches.py writes.
+# A minibatch needs this many samples that are similar to a sample, if layers are hidden.
 _ENOUGH_SIMILAR = 10.0
-# Samples of a minibatch of many classes: steps are worth more to linear functions.
+# The largest minibatch. Linear functions gain more by more steps than by larger batches.
 _MAX_BATCH_OF_MANY_CLASSES = {"linear": 256, "hidden layers": 1024, "module": 256}
-# A larger minibatch would leave fewer steps of training than these.
+# Training should have at least this many steps, which bounds the minibatch.
 _MIN_STEPS = 600
-# Epochs that may make so many steps: linear functions gain nothing by more.
+# The most epochs to reach these steps. Linear functions gain nothing by more epochs.
 _MAX_EPOCHS_OF_MANY_CLASSES = {"linear": 100, "hidden layers": 150, "module": 100}
-# Samples of a class that come into a batch together
+# If random minibatches hold too few similar samples, this many are drawn together: few for
+# fewer than _MIN_SIMILAR_PER_SAMPLE, many for fewer than _ENOUGH_SIMILAR.
 _FEW_TOGETHER = 4
 _MANY_TOGETHER = 8
-# A warning says so if more than this share of the samples have no similar one.
+# If more than this share of the samples have no similar one, a warning says so.
 _MAX_SHARE_ALONE = 0.9
+# "auto" trains for this many epochs or steps, whichever ends first.
 _MAX_EPOCHS = 100
 _ENOUGH_STEPS = 8000
 # Drivers of CUDA on Linux and Windows, and of ROCm
 _DRIVERS = "cuda", "nvcuda", "amdhip64"
-# Losses that the host engine knows; not classes that derive from them
+# Losses that the host engine knows. Classes that derive from them may be other functions.
 LOSSES_ON_HOST = AveragePrecisionLoss, NDCGLoss
 
 
 class Dropout(NamedTuple):
-    """Fractions that a step leaves out."""
+    """Fractions of the features and of the hidden units that a step leaves out."""
 
     features: float
     hidden_units: float
@@ -77,7 +82,7 @@ _DROPOUT = {
 
 
 class TanhSchedule(NamedTuple):
-    """Scales of tanh, between which training goes geometrically."""
+    """Scales of tanh, which grows geometrically from the first epoch to the last one."""
 
     first_epoch: float
     last_epoch: float
@@ -85,9 +90,9 @@ class TanhSchedule(NamedTuple):
 
 @dataclass(frozen=True)
 class TrainingParameters:
-    """Parameters of a hasher that its training goes by; many may be "auto".
+    """Parameters of a hasher that its training depends on; many may be "auto".
 
-    Hashers of two views lack those that have a default here.
+    Hashers of two views lack the parameters that have a default here.
     """
 
     n_bits: int
@@ -109,36 +114,35 @@ class TrainingParameters:
     def from_hasher(cls, hasher, loss):
         """Parameters of a hasher; a loss may have values of its own for "auto"."""
         values = values_of_parameters(hasher)
-        names = [field.name for field in fields(cls) if field.name in values]
-        defaults = loss.training_defaults
-        return cls(
-            **{
-                name: _or_auto(values[name], defaults.get(name, values[name]))
-                for name in names
-            }
-        )
+        resolved = {}
+        for field in fields(cls):
+            if field.name in values:
+                value = values[field.name]
+                default = loss.training_defaults.get(field.name, value)
+                resolved[field.name] = _or_auto(value, default)
+        return cls(**resolved)
 
 
 @dataclass(frozen=True)
 class TrainingPlan:
-    """All that training goes by, with nothing left to be resolved."""
+    """All settings of a training, with nothing left to be resolved."""
 
     n_bits: int
-    module: object  # of the user, or None
+    module: object  # module of the user, or None
     layer_sizes: tuple[int, ...]  # units of hidden layers
     dropout: Dropout
     tanh_scale: TanhSchedule | None  # None if the loss has no tanh
     nested: bool  # whether each step takes leading bits
-    n_kept_bits: tuple[int, ...]  # how many bits a step keeps of the leading n, at place n
+    n_kept_bits: tuple[int, ...]  # entry n: number of the leading n bits that a step keeps
     solver: str  # "adam_mini" or "adam"
     learning_rate: str  # "cosine" or "constant"
     learning_rate_init: float
     weight_decay: float
     batch_size: int
     max_iter: int  # epochs
-    few_similar: bool  # whether a random minibatch holds less than two for a sample
+    few_similar: bool  # whether random minibatches hold fewer than two similar samples each
     shuffle: Callable  # (samples, rng) -> samples, in a random order for an epoch
-    shuffle_to_split: Callable  # the same, before some are held out or scored
+    shuffle_to_split: Callable  # the same, before samples are held out or scored
     n_held_out: int
     device: str
     on_host: bool  # whether training needs no torch
@@ -156,7 +160,7 @@ def plan_training(hasher, loss, data, *, is_chunk=False):
         Has the parameters.
 
     loss : BaseLoss
-        What is minimized.
+        The loss to be minimized.
 
     data : TrainingData
         Features and targets.
@@ -201,8 +205,8 @@ def _warn_of_few_similar(plan, data):
     if data.similar.n_alone > _MAX_SHARE_ALONE * n_samples:
         warn_caller(
             f"{data.similar.n_alone} of {n_samples} samples have no similar one by y, "
-            "and tell training little. Check y; merge its smallest classes, or pass "
-            "affinity=ThresholdAffinity() if samples of near values are similar.",
+            "so training learns little from them. Check y; merge its smallest classes, or "
+            "pass affinity=ThresholdAffinity() if samples of near values are similar.",
             ConvergenceWarning,
         )
     elif not data.similar.has_groups:
@@ -210,9 +214,8 @@ def _warn_of_few_similar(plan, data):
         warn_caller(
             f"A minibatch of {plan.batch_size} samples holds only {n_similar:.2g} "
             "samples that are similar to a sample, from which little can be learned. "
-            "Pass class labels, label indicators or a sparse PrecomputedAffinity, "
-            "of which batches that hold similar samples can be drawn, or a larger "
-            "batch_size.",
+            "Pass class labels, label indicators or a sparse PrecomputedAffinity, so that "
+            "similar samples can be drawn together, or a larger batch_size.",
             ConvergenceWarning,
         )
 
@@ -225,19 +228,19 @@ def resolve_plan(
     Parameters
     ----------
     parameters : TrainingParameters
-        What the user has asked for.
+        Parameters of the hasher.
 
     loss : BaseLoss
-        What is minimized.
+        The loss to be minimized.
 
     X : {ndarray, CSR, tensor} of shape (n_samples, n_features)
         Features.
 
     by_distance : bool
-        Whether similarity goes by distances.
+        Whether the affinity is one of distances.
 
     similar : SimilarRows, default=None
-        Who is similar to whom; None if that is not known.
+        Similar rows; None if they are not known.
 
     n_held_out : int, default=0
         Samples that are not trained on.
@@ -311,7 +314,7 @@ def _resolve_layer_sizes(parameters):
 
 
 def _resolve_dropout(dropout, kind, *, by_distance):
-    """Fractions to leave out: nothing of distances, whose fine order would be blurred."""
+    """Fractions to leave out: 0 for distances, whose fine order dropout would blur."""
     automatic = Dropout(0.0, 0.0) if by_distance else _DROPOUT[kind]
     rates = np.atleast_1d(np.asarray(_or_auto(dropout, automatic), dtype=float))
     if rates.shape not in ((1,), (2,)) or not np.all((rates >= 0) & (rates < 1)):
@@ -338,10 +341,11 @@ def _resolve_tanh_scale(tanh_scale, kind, *, goes_on):
 
 
 def _numbers_of_kept_bits(parameters, kind, *, by_distance):
-    """Bits that a step keeps of the leading n, for n from 0 to n_bits: half of 32.
+    """Number of bits that a step keeps of the leading n, for n from 0 to n_bits.
 
-    Longer codes overfit more, and keeping half of 64 was worse. Hidden layers, whose units
-    are left out, need more bits.
+    Of 32 bits a step keeps half. Longer codes overfit more, so it keeps less than half of
+    them; keeping half of 64 was worse. Hidden layers, whose units are left out, need more
+    bits.
     """
     numbers = range(parameters.n_bits + 1)
     if _or_auto(parameters.bit_dropout, None) is not None:
@@ -360,19 +364,19 @@ def _weight_decay(kind, n_hidden_layers, n_features, *, by_distance):
 
 
 def _resolve_device(device, X, *, kind, batch_size):
-    """Device of training. Soft counts need float64, which other devices than CUDA lack."""
+    """Device of training: the host or CUDA, since soft counts need float64."""
     is_tensor = not (isinstance(X, np.ndarray) or sp.issparse(X))
     if device == "auto" and is_tensor:
         return str(X.device)
     if device == "auto":
-        # Steps of small work take longer to start on a device than to do on the host.
+        # A device takes longer to start a small step than the host takes to do it.
         pays = kind != "linear" or batch_size >= _MIN_BATCH_OF_DEVICE
         return "cuda" if pays and _has_cuda() else "cpu"
     if device.split(":")[0] not in ("cpu", "cuda"):
         raise ValueError(f"device must be 'auto', 'cpu' or 'cuda[:index]', got {device!r}.")
     if device.startswith("cuda") and has_torch() and not _has_cuda():
         raise ValueError(
-            f"device={device!r} was asked for, but torch finds no CUDA device. Use "
+            f"device={device!r} is set, but torch finds no CUDA device. Set "
             "device='auto' or 'cpu'."
         )
     return device
@@ -388,17 +392,17 @@ def _require_torch(parameters, loss, device):
 
 
 class Batches(NamedTuple):
-    """How training passes through the samples."""
+    """Minibatches and epochs of a training, see `TrainingPlan`."""
 
     batch_size: int
     max_iter: int  # epochs
-    few_similar: bool  # whether a random minibatch holds less than two for a sample
-    shuffle: Callable  # (samples, rng) -> samples, in a random order for an epoch
-    shuffle_to_split: Callable  # the same, before some are held out or scored
+    few_similar: bool
+    shuffle: Callable
+    shuffle_to_split: Callable
 
 
 def plan_batches(batch_size, max_iter, *, n_samples, by_distance, kind, similar=None):
-    """Plan minibatches and epochs by how many samples are similar to each other.
+    """Plan minibatches and epochs, by the share of samples that are similar to each other.
 
     Parameters
     ----------
@@ -409,13 +413,13 @@ def plan_batches(batch_size, max_iter, *, n_samples, by_distance, kind, similar=
         Samples of an epoch.
 
     by_distance : bool
-        Whether similarity goes by distances.
+        Whether the affinity is one of distances.
 
     kind : {"linear", "hidden layers", "module"}
         Kind of the hash function.
 
     similar : SimilarRows, default=None
-        Who is similar to whom; None if the features are the targets.
+        Similar rows; None if the features are the targets.
 
     Returns
     -------
@@ -451,29 +455,30 @@ def plan_batches(batch_size, max_iter, *, n_samples, by_distance, kind, similar=
 
 
 def _size_of_random_batch(n_samples, by_distance):
-    """Samples of a minibatch of few classes, or where similarity goes by distances."""
+    """Samples of a minibatch if there are few classes, or an affinity of distances."""
     if by_distance:
         return min(max(n_samples // 5, 32), _MAX_BATCH_BY_DISTANCE)
     return min(max(n_samples // 20, 32), _MAX_BATCH)
 
 
 def _enough_samples(share, most):
-    """Samples of a minibatch of many classes: at least 256, and at most so many."""
+    """Samples of a minibatch of many classes: at least 256, and at most `most`."""
     if share * most <= _ENOUGH_SIMILAR:
         return most
     return max(math.ceil(_ENOUGH_SIMILAR / share), _MAX_BATCH)
 
 
 def _number_of_epochs(n_samples, batch_size):
-    """Epochs of training: as many as make enough steps, but not too many."""
+    """Epochs of training: _ENOUGH_STEPS steps, but at most _MAX_EPOCHS."""
     return min(math.ceil(_ENOUGH_STEPS * batch_size / n_samples), _MAX_EPOCHS)
 
 
 def _number_of_epochs_of_many_classes(n_samples, batch_size, most_epochs):
     """Epochs over minibatches of many classes.
 
-    Of many samples there are no more than of smaller minibatches, which cost as much for
-    each sample. Of few samples there are more, so that steps do not become too few.
+    With many samples there are as many epochs as with smaller minibatches, since the cost
+    per sample is the same. With few samples there are more epochs, so that steps do not
+    become too few.
     """
     n_epochs = _number_of_epochs(n_samples, _MAX_BATCH)
     fewest = math.ceil(_MIN_STEPS * batch_size / n_samples)
@@ -481,21 +486,22 @@ def _number_of_epochs_of_many_classes(n_samples, batch_size, most_epochs):
 
 
 def _shuffle_of(similar, n_similar, n_enough, n_together):
-    """What puts samples into a random order, of which minibatches or held-out rows are cut.
+    """The function that puts samples into a random order, to be cut into minibatches.
 
     Parameters
     ----------
     similar : SimilarRows or None
-        Who is similar to whom; None if that is not known.
+        Similar rows; None if they are not known.
 
     n_similar : float
-        Samples in a random minibatch that are similar to one of it.
+        Number of samples in a random minibatch that are similar to one of its samples.
 
     n_enough : float
-        So many of them need no bringing together.
+        With at least this many of them, similar samples are not drawn together.
 
     n_together : int
-        Similar samples that otherwise follow each other, if the affinity tells groups.
+        Number of similar samples that are drawn together otherwise, if the affinity has
+        groups of similar rows.
 
     Returns
     -------
@@ -508,7 +514,7 @@ def _shuffle_of(similar, n_similar, n_enough, n_together):
 
 
 def _has_cuda():
-    """Whether torch finds a CUDA device; it is not imported where there is no driver."""
+    """Whether torch finds a CUDA device; without a driver torch is not imported."""
     if not has_torch():
         return False
     if "torch" not in sys.modules and not any(map(find_library, _DRIVERS)):
@@ -523,5 +529,5 @@ def _shuffled(samples, rng):
 
 
 def _or_auto(value, automatic):
-    """A parameter, which may be an array, or what it stands for if it is "auto"."""
+    """The value of a parameter, which may be an array, or `automatic` if it is "auto"."""
     return automatic if isinstance(value, str) and value == "auto" else value

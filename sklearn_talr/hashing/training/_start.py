@@ -8,7 +8,7 @@ import numpy as np
 from ..._core.compat import independent_random_state
 from ..._core.lazy import lazy_names
 from ...features._scaling import Scaling
-from .._base import errors_told
+from .._base import errors_in_message
 from .._linear import start_weights
 
 of_torch, _ = lazy_names(
@@ -28,14 +28,14 @@ class Start:
 
     samples: np.ndarray  # rows to train on, ascending
     held_out: np.ndarray | None  # rows that are scored in each epoch, ascending
-    scaling: Scaling  # of the features; all chunks have that of the first
+    scaling: Scaling  # all chunks have the scaling of the first chunk
     fitted_before: dict  # attributes of an earlier fit; empty if training starts anew
-    solver_before: str | None  # of earlier chunks
-    moments_before: dict | None  # of its gradients
+    solver_before: str | None  # solver of earlier chunks
+    moments_before: dict | None  # moments of the gradients of earlier chunks
 
 
 def make_generator(hasher, *, is_chunk):
-    """The generator of a fit; a seed alone would start again with each chunk."""
+    """The generator of a fit. A seed alone would draw the same numbers for each chunk."""
     seed = hasher.random_state
     n_epochs_before = getattr(hasher, "n_iter_", 0)
     if is_chunk and n_epochs_before and isinstance(seed, Integral):
@@ -78,11 +78,12 @@ def find_start(hasher, data, plan, rng, *, is_chunk):
     if goes_on and is_chunk:
         state = hasher._training_state_
         scaling = Scaling(state["mean"], state["unit"])
-        solver, moments = state["moments"] or (None, None)
+        solver_and_moments = state["moments"]
     else:
         similar = data.similar if hasher.module is None else None
         scaling = Scaling.from_rows(data.X, samples, similar)
-        solver, moments = None, None
+        solver_and_moments = None
+    solver, moments = solver_and_moments or (None, None)
     return Start(
         samples,
         held_out,
@@ -172,6 +173,6 @@ def split_samples(data, n_held_out, shuffle, rng):
             f"for {name}, which cannot be ranked: {{}} More samples, another "
             "validation_fraction or early_stopping=False may help."
         )
-        with errors_told(message):
+        with errors_in_message(message):
             data.affinity.check_contrast(data.targets[part], data.levels)
     return training, validation

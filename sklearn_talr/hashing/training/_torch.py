@@ -1,7 +1,9 @@
-"""Training by gradients in torch: on CUDA, of modules, and by any loss.
+"""Training by gradients in torch: on CUDA, of modules, and with any loss.
 
-`_host` has the same names, and does without torch what it can.
+`_host` has the same names, and trains layers with the two ranking losses without torch.
 """
+
+from functools import partial
 
 import numpy as np
 import torch
@@ -22,8 +24,8 @@ class DeviceFeatures(Features):
     Parameters
     ----------
     X : {ndarray (also memory-mapped), CSR, tensor} of shape (n_samples, n_features)
-        Checked features. A centered float32 copy of arrays is kept where it is small, or a
-        CUDA device has room. Others are neither copied nor made dense as a whole.
+        Checked features. A centered float32 copy of an array is kept if it is small, or if
+        a CUDA device has room. Other features are neither copied nor made dense as a whole.
 
     scaling : Scaling
         Mean and unit.
@@ -88,24 +90,24 @@ class TorchEngine:
     Parameters
     ----------
     functions : list of FeedForward or UserModule
-        That of samples which rank each other; or those of queries and of items, which may
-        be one.
+        The function of samples that rank each other; or the functions of queries and of
+        items, which may be one and the same.
 
     features : list of DeviceFeatures
         Rows that each function takes.
 
     loss : BaseLoss
-        What is minimized.
+        The loss to be minimized.
 
     context : LossContext
-        What the loss is bound to.
+        Training data, to which the loss is bound.
 
     plan : TrainingPlan
         Has the name of the solver, and the device.
 
     level_index : callable, default=None
-        ``level_index(queries, items)``: places of the affinities of all pairs of two views
-        among the levels; -1 where nothing is known. None: there is one view.
+        ``level_index(queries, items)`` returns the places of the affinities of all pairs of
+        two views among the levels, -1 for unknown affinities. None: there is one view.
 
     Attributes
     ----------
@@ -113,14 +115,17 @@ class TorchEngine:
         Attributes that the fitted hasher keeps of the loss.
     """
 
-    layers, context = FeedForward, torch.enable_grad
+    layers = FeedForward
+    context = torch.enable_grad
 
     def __init__(self, functions, features, loss, context, plan, level_index=None):
         keep_freed_memory()
         self.module = functions[0].module
         if len(functions) > 1:
-            self.module = TwoModules(*(each.module for each in functions))
-        self._functions, self._features, self._loss = functions, features, loss
+            self.module = TwoModules(functions[0].module, functions[1].module)
+        self._functions = functions
+        self._features = features
+        self._loss = loss
         self._device = torch.device(plan.device)
         self._step, self.fitted_by_loss = loss.bind(context._replace(device=self._device))
         if level_index is None:
@@ -128,9 +133,12 @@ class TorchEngine:
                 context.affinity, context.levels, context.targets, self._take
             )
         self._level_index = level_index
-        distinct = functions[:1] if functions[0] is functions[-1] else functions
-        rates, self._decays = zip(*(step for each in distinct for step in each.steps()))
-        self._solver = make_solver(plan.solver, self.module.parameters(), rates)
+        is_shared = functions[0] is functions[-1]
+        steps = []
+        for function in functions[:1] if is_shared else functions:
+            steps += function.steps()
+        rate_factors, self._decays = zip(*steps)
+        self._solver = make_solver(plan.solver, self.module.parameters(), rate_factors)
 
     @staticmethod
     def features(X, scaling, plan):
@@ -142,7 +150,7 @@ class TorchEngine:
         """Context of training, which leaves global generators alone."""
         return self._functions[0].generators()
 
-    def loss(self, rows, kept, scale):
+    def loss(self, rows, kept_bits, scale):
         """The loss of a minibatch, of which each step keeps some bits.
 
         Parameters
@@ -150,7 +158,7 @@ class TorchEngine:
         rows : ndarray of int, or tuple of two
             Samples, or queries and items.
 
-        kept : ndarray of int or None
+        kept_bits : ndarray of int or None
             Bits that take part; None means all.
 
         scale : float or None
@@ -159,39 +167,51 @@ class TorchEngine:
         Returns
         -------
         loss : Tensor, scalar
-            That of the activations of the batch.
+            Loss of the activations of the batch.
         """
-        both = isinstance(rows, tuple)
-        samples = rows if both else (rows,)
-        views = [each.batch(view) for each, view in zip(self._features, samples)]
-        views = self.module(views) if both else [self.module(*views)]
-        if kept is not None:
-            kept = self._take(kept)
-            views = [each.index_select(1, kept) for each in views]
-        views = [each.to(torch.promote_types(each.dtype, torch.float32)) for each in views]
-
-        def level_index():
-            index = torch.as_tensor(self._level_index(*samples), device=self._device)
-            is_integer = not index.is_floating_point() and index.dtype != torch.bool
-            return index if is_integer else index.short()
-
-        activations = tuple(views) if both else views[0]
-        value = self._step(Batch(activations, level_index, rows, kept, scale))
-        # Only a scalar tensor that depends on the bits can be minimized.
-        is_tensor = isinstance(value, torch.Tensor)
-        if not is_tensor or value.shape != () or not value.is_floating_point():
-            found = type(value).__name__
-            if is_tensor:
-                found = f"a tensor of shape {tuple(value.shape)} and {value.dtype}"
-        elif views[0].requires_grad and not value.requires_grad:
-            found = "a tensor that depends on no bit: a constant, or detached"
-        else:
-            return value
-        raise ValueError(
-            f"loss {self._loss!r} must return a number that depends "
-            "on the bits, as a float tensor of shape (), as .mean() or .sum() of a tensor "
-            f"gives it without .item(), .detach() and NumPy. Got {found}."
+        activations = self._activations(rows)
+        if kept_bits is not None:
+            kept_bits = self._take(kept_bits)
+            activations = [view.index_select(1, kept_bits) for view in activations]
+        # Losses count in float32 at least.
+        activations = [
+            view.to(torch.promote_types(view.dtype, torch.float32)) for view in activations
+        ]
+        has_two_views = isinstance(rows, tuple)
+        batch = Batch(
+            activations=tuple(activations) if has_two_views else activations[0],
+            level_index=partial(self._index_of_pairs, rows),
+            rows=rows,
+            kept=kept_bits,
+            scale=scale,
         )
+        value = self._step(batch)
+        problem = _problem_of_loss(value, must_depend=activations[0].requires_grad)
+        if problem is not None:
+            raise ValueError(
+                f"loss {self._loss!r} must return a number that depends "
+                "on the bits, as a float tensor of shape (), as .mean() or .sum() of a "
+                "tensor gives it without .item(), .detach() and NumPy. Got "
+                f"{problem}."
+            )
+        return value
+
+    def _activations(self, rows):
+        """Activations of the samples of a minibatch, a tensor for each view."""
+        if isinstance(rows, tuple):
+            batches = [
+                features.batch(samples) for features, samples in zip(self._features, rows)
+            ]
+            return self.module(batches)
+        return [self.module(self._features[0].batch(rows))]
+
+    def _index_of_pairs(self, rows):
+        """Places of the affinities of all pairs of a minibatch, an integer tensor."""
+        samples = rows if isinstance(rows, tuple) else (rows,)
+        index = self._level_index(*samples)
+        index = torch.as_tensor(index, device=self._device)
+        is_integer = not index.is_floating_point() and index.dtype != torch.bool
+        return index if is_integer else index.short()
 
     def step(self, rows, kept, scale, rate):
         """Take a step down the gradient of a minibatch; return its loss, a tensor."""
@@ -211,15 +231,16 @@ class TorchEngine:
     @torch.no_grad()
     def codes(self, features, rows, block_size=1024):
         """Codes of rows of features by the first function in evaluation mode, uint8."""
-        module, codes = self._functions[0].module, []
+        module = self._functions[0].module
+        codes = []
         modes = [(layer, layer.training) for layer in module.modules()]
         module.eval()
         for block in gen_batches(len(rows), block_size):
             activations = module(features.batch(rows[block]))
             check_numbers(activations)
             codes.append((activations > 0).cpu().numpy())
-        for layer, training in modes:
-            layer.training = training
+        for layer, is_training in modes:
+            layer.training = is_training
         return np.concatenate(codes).astype(np.uint8)
 
     def weights(self):
@@ -232,7 +253,8 @@ class TorchEngine:
 
     def is_finite(self):
         """Whether no parameter is NaN or infinite."""
-        return all(bool(each.isfinite().all()) for each in self.module.parameters())
+        parameters = self.module.parameters()
+        return all(bool(parameter.isfinite().all()) for parameter in parameters)
 
     def moments(self):
         """Moments of gradients, as NumPy arrays by the place of the parameter."""
@@ -243,8 +265,8 @@ class TorchEngine:
 
     def load_moments(self, moments):
         """Go on from moments that either engine has returned."""
+        # A step changes moments in place, so the solver gets copies.
         state = {
-            # Copies: a step changes them in place.
             place: {name: torch.tensor(value) for name, value in values.items()}
             for place, values in moments.items()
         }
@@ -252,6 +274,20 @@ class TorchEngine:
 
     def _take(self, array):
         return to_device(array, self._device)
+
+
+def _problem_of_loss(value, *, must_depend):
+    """The kind of value that a loss has returned in place of a scalar tensor, or None.
+
+    Only a scalar tensor that depends on the bits can be minimized.
+    """
+    if not isinstance(value, torch.Tensor):
+        return type(value).__name__
+    if value.shape != () or not value.is_floating_point():
+        return f"a tensor of shape {tuple(value.shape)} and {value.dtype}"
+    if must_depend and not value.requires_grad:
+        return "a tensor that depends on no bit: a constant, or detached"
+    return None
 
 
 def make_solver(name, parameters, factors):
@@ -277,9 +313,9 @@ def make_solver(name, parameters, factors):
 
 
 class AdamMini(torch.optim.Optimizer):
-    """Adam with one second moment per unit of a layer, and one per vector of offsets.
+    """Adam with one second moment per unit of a layer, and one per offset vector.
 
-    Why, and by whom, tells `Solver` of `_host`.
+    `Solver` of `_host` has the reasons and the source.
 
     Parameters
     ----------
@@ -305,17 +341,18 @@ class AdamMini(torch.optim.Optimizer):
             for parameter in group["params"]:
                 if parameter.grad is None:
                     continue
-                state, grad = self.state[parameter], parameter.grad
+                decay, square_decay = group["betas"]
+                state = self.state[parameter]
                 if not state:
                     state["step"] = torch.zeros(())
                     state["exp_avg"] = torch.zeros_like(parameter)
                     state["exp_avg_sq"] = _unit_squares(torch.zeros_like(parameter))
                 state["step"] += 1
-                step, (decay, square_decay) = state["step"].item(), group["betas"]
-                state["exp_avg"].lerp_(grad, 1 - decay)
-                state["exp_avg_sq"].lerp_(_unit_squares(grad), 1 - square_decay)
-                size = (state["exp_avg_sq"] / (1 - square_decay**step)).sqrt_()
-                rate = group["lr"] / (1 - decay**step)
+                n_steps = state["step"].item()
+                state["exp_avg"].lerp_(parameter.grad, 1 - decay)
+                state["exp_avg_sq"].lerp_(_unit_squares(parameter.grad), 1 - square_decay)
+                size = (state["exp_avg_sq"] / (1 - square_decay**n_steps)).sqrt_()
+                rate = group["lr"] / (1 - decay**n_steps)
                 parameter.addcdiv_(state["exp_avg"], size.add_(group["eps"]), value=-rate)
 
 

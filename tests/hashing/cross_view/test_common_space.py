@@ -1,7 +1,5 @@
 """Spaces of both views: classes, factors of judgments, and features beside these."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -18,7 +16,7 @@ from sklearn_talr.hashing._common_space import (
     teach_classes,
     teach_judgments,
 )
-from sklearn_talr.hashing._views import check_views
+from sklearn_talr.hashing._views import Views, check_views
 
 X, y, Q, y_query = halves_of_digits(200, 60)
 TEACHER = ClassProbabilities(LogisticRegression(max_iter=50, tol=1e-2))
@@ -44,8 +42,8 @@ class TestClasses:
     def test_each_view_has_a_classifier_of_its_own(self):
         space = teach_classes(classes(X, y, Q, y_query), TEACHER, Progress())
         for found, teacher, features, of_view in (
-            (space.X, space.teacher, X, y),
-            (space.X_query, space.query_teacher, Q, y_query),
+            (space.items.X, space.items.teacher, X, y),
+            (space.queries.X, space.queries.teacher, Q, y_query),
         ):
             own = clone(TEACHER)
             assert_array_equal(found, own.fit_transform(features, of_view))
@@ -57,16 +55,16 @@ class TestClasses:
         space = teach_classes(
             classes(X[items], y[items], Q[queries], y_query[queries]), TEACHER, Progress()
         )
-        assert space.X.shape == (items.sum(), 10)
-        assert space.X_query.shape == (queries.sum(), 10)
-        for found in (space.X, space.teacher.transform(X)):
+        assert space.items.X.shape == (items.sum(), 10)
+        assert space.queries.X.shape == (queries.sum(), 10)
+        for found in (space.items.X, space.items.teacher.transform(X)):
             assert np.all(found[:, :3] == 0)
             assert np.all(found[:, 3:] > 0)
-        for found in (space.X_query, space.query_teacher.transform(Q)):
+        for found in (space.queries.X, space.queries.teacher.transform(Q)):
             assert np.all(found[:, 7:] == 0)
             assert np.all(found[:, :7] > 0)
         own = clone(TEACHER).fit(Q[queries], y_query[queries])
-        assert_array_equal(space.query_teacher.transform(Q)[:, :7], own.transform(Q))
+        assert_array_equal(space.queries.teacher.transform(Q)[:, :7], own.transform(Q))
 
     @pytest.mark.parametrize(
         "teacher",
@@ -97,28 +95,28 @@ class TestJudgments:
         views = judgments()
         space = teach_judgments(views, rng(), Progress())
         assert [len(X) for X, _ in factors] == [60, 200]
-        assert space.X.shape[1] == space.X_query.shape[1] == 60  # all queries
+        assert space.items.X.shape[1] == space.queries.X.shape[1] == 60  # all queries
         grades = judged(y_query, y).toarray()
         values = np.linalg.svd(grades, compute_uv=False)
-        products = space.X_query @ space.X.T * values[0] / np.sqrt(grades.size)
+        products = space.queries.X @ space.items.X.T * values[0] / np.sqrt(grades.size)
         assert_allclose(products, grades, atol=1e-6)
 
     def test_fewer_factors(self, factors, monkeypatch):
         """Those of the largest singular values; at most as many as rows."""
         monkeypatch.setattr(_common_space, "_N_FACTORS", 10)
         space = teach_judgments(judgments(), rng(), Progress())
-        assert space.X.shape[1] == space.X_query.shape[1] == 10
+        assert space.items.X.shape[1] == space.queries.X.shape[1] == 10
         left, values, right = np.linalg.svd(judged(y_query, y).toarray())
         best = (left[:, :10] * values[:10]) @ right[:10]
-        products = space.X_query @ space.X.T * values[0] / np.sqrt(60 * 200)
+        products = space.queries.X @ space.items.X.T * values[0] / np.sqrt(60 * 200)
         assert np.linalg.norm(products - best) < 0.05 * np.linalg.norm(best)
 
     def test_each_side_is_predicted_from_its_features(self):
         space = teach_judgments(judgments(), rng(), Progress())
-        assert space.teacher.transform(X).shape == space.X.shape
-        assert space.query_teacher.transform(Q).shape == space.X_query.shape
+        assert space.items.teacher.transform(X).shape == space.items.X.shape
+        assert space.queries.teacher.transform(Q).shape == space.queries.X.shape
         # Rows that were left out are further from their factors than fitted ones.
-        assert not np.allclose(space.X, space.teacher.transform(X), atol=1e-3)
+        assert not np.allclose(space.items.X, space.items.teacher.transform(X), atol=1e-3)
 
 
 class Halving:
@@ -131,15 +129,13 @@ class Halving:
 class TestBesideFeatures:
     @pytest.fixture
     def space(self):
-        return SimpleNamespace(
-            X=X[:, 20:22] + 1,
-            X_query=Q[:, 20:22] + 1,
-            teacher=Halving(),
-            query_teacher=Halving(),
-        )
+        views = judgments()
+        items = views.items.taught(X[:, 20:22] + 1, Halving())
+        queries = views.queries.taught(Q[:, 20:22] + 1, Halving())
+        return Views(items, queries, views.pairs)
 
     def test_both_are_centered_and_of_unit_length(self, space):
-        beside = beside_features(judgments(), space, False)
+        beside = beside_features(judgments(), space, is_shared=False).items
         assert beside.X.shape == (200, 34)
         assert_allclose(beside.X.mean(axis=0), 0, atol=1e-9)
         for columns in (slice(32), slice(32, None)):

@@ -233,15 +233,18 @@ def test_affinity_of_a_matrix():
 
 
 def test_items_and_queries_that_share_what_is_relevant_are_similar():
-    items, queries = judged(False)[0].similar()
+    pairs, _ = judged(False)
     relevant = (GRADES > 0).astype(int)
     for similar, shared in (
-        (items, relevant @ relevant.T),
-        (queries, relevant.T @ relevant),
+        (pairs.similar_items(), relevant @ relevant.T),
+        (pairs.similar_queries(), relevant.T @ relevant),
     ):
         rows = np.arange(len(shared))
         np.testing.assert_array_equal(similar.levels_among(rows) > 0, shared > 0)
     pairs, _ = of_targets(LabelAffinity(), LABELS_QUERY, LABELS)
-    for similar, y in zip(pairs.similar(), (LABELS, LABELS_QUERY)):
+    for similar, y in (
+        (pairs.similar_items(), LABELS),
+        (pairs.similar_queries(), LABELS_QUERY),
+    ):
         expected = y[:, None] == y
         np.testing.assert_array_equal(similar.levels_among(np.arange(len(y))) > 0, expected)

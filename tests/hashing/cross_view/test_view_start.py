@@ -40,10 +40,9 @@ def features_of(X):
 def start(X, X_query, init="cca", n_bits=N_BITS, grades=None):
     """Last layers and intercepts of both views."""
     grades = np.eye(len(X), dtype=int) if grades is None else grades
-    both = features_of(X), features_of(X_query)
-    return _towers._start_weights(
-        both,
-        ((), ()),
+    return _towers.start_towers(
+        _towers.Tower(features_of(X), layer_sizes=()),
+        _towers.Tower(features_of(X_query), layer_sizes=()),
         pairs_of(grades),
         is_shared=False,
         init=init,

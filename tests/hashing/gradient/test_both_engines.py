@@ -195,7 +195,7 @@ class TestDropoutOnTheHost:
         layers, rows = engine._functions[0], np.arange(30)
 
         def loss():
-            layers._drawn = np.random.SFC64(3)
+            layers._generator = np.random.SFC64(3)
             return engine.gradients(rows, KEPT, 1.0)
 
         _, expected = loss()

@@ -51,7 +51,7 @@ def test_levels_grow_with_shared_labels(few_digits):
 
 def test_declared_levels(few_digits):
     X, y = few_digits
-    with pytest.raises(ValueError, match="Pass them as levels"):
+    with pytest.raises(ValueError, match="Pass levels to the first"):
         small(affinity=graded).partial_fit(X, y)
     hasher = small(affinity=graded).partial_fit(X, y, levels=[0, 3])
     hasher.partial_fit(X, y)

@@ -113,7 +113,7 @@ class TestWide:
         X, y = self.topics()
         fits = []
         for wide in (20, np.inf):
-            monkeypatch.setattr(_host, "_WIDE", wide)
+            monkeypatch.setattr(_host, "_MIN_CELLS_PER_ENTRY", wide)
             hasher = small(n_bits=8, **params).partial_fit(X, y)
             if engine == "torch":  # goes on there, and comes back
                 with monkeypatch.context() as patch:
@@ -132,7 +132,7 @@ class TestWide:
         for params in ({"shared": True}, {}):
             found = []
             for wide in (20, np.inf):
-                monkeypatch.setattr(_host, "_WIDE", wide)
+                monkeypatch.setattr(_host, "_MIN_CELLS_PER_ENTRY", wide)
                 hasher = CrossViewHasher(8, teacher=None, max_iter=2, random_state=0)
                 hasher.set_params(**params).fit(X, y, X_query=X[::-1], y_query=y[::-1])
                 found.append(hasher.decision_function(X))

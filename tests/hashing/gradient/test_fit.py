@@ -239,10 +239,10 @@ class TestNotNumbers:
 
     def test_in_evaluation_are_refused(self, few_digits):
         X, y = few_digits
-        with pytest.raises(ValueError, match="module gives NaN as an activation"):
+        with pytest.raises(ValueError, match="module returns NaN as an activation"):
             small(module=torch.nn.Sequential(NotNumbers(99), Root())).fit(X, y)
         hasher = fails_at(99).fit(X, y)
-        message = "module gives NaN as an activation"
+        message = "module returns NaN as an activation"
         with np.errstate(over="ignore"), pytest.raises(ValueError, match=message):
             hasher.transform(1e40 * X)  # beyond float32
 

@@ -165,7 +165,7 @@ def test_classes_have_no_pairs_to_leave_out():
         TALRHasher(loss=losses.CSQLoss()).fit(X, y, groups=groups)
     with pytest.raises(ValueError, match="groups must be a label for each of 360 samples"):
         TALRHasher().fit(X, y, groups=groups[:3])
-    with pytest.raises(ValueError, match="groups_val is given, X_val is not"):
+    with pytest.raises(ValueError, match="groups_val is passed without X_val"):
         TALRHasher(early_stopping=True).fit(X, y, groups=groups, groups_val=groups)
     with pytest.raises(ValueError, match="groups is None, and groups of the other side"):
         CrossViewHasher().fit(X, y, groups_query=groups)

@@ -44,10 +44,10 @@ class TestBatches:
         X, labels, new = many
         codes = {}
         for form, (affinity, y) in forms_of(labels).items():
-            hasher = TALRHasher(16, affinity=affinity, max_iter=5, random_state=0)
+            hasher = TALRHasher(16, affinity=affinity, max_iter=2, random_state=0)
             codes[form] = hasher.fit(X, y).transform(X)
             np.testing.assert_array_equal(codes[form], codes["labels"], err_msg=form)
-        hasher = TALRHasher(16, max_iter=40, random_state=0)
+        hasher = TALRHasher(16, max_iter=20, random_state=0)
         score = hasher.fit(X, labels).score(new, labels)
         chance = (N_ROWS - 1) / (len(labels) - 1)
         assert score > 30 * chance
@@ -71,7 +71,7 @@ class TestBatches:
     def test_own_affinity_and_near_quantities(self, many):
         X, labels, new = many
         affinity = ThresholdAffinity(quantiles=(0.002,), levels=(1,))
-        hasher = TALRHasher(16, affinity=affinity, max_iter=20, random_state=0)
+        hasher = TALRHasher(16, affinity=affinity, max_iter=10, random_state=0)
         hasher.fit(X, labels / 7.0)  # three of 300 classes are near
         assert hasher.score(new, labels / 7.0) > 10 * 0.002
 
@@ -261,20 +261,21 @@ def test_epochs_make_enough_steps(n_samples, epochs):
 class TestScales:
     @pytest.mark.parametrize("params", [{}, {"hidden_layer_sizes": 32}])
     def test_a_column_of_noise_does_not_matter(self, digits, params):
-        X, y = digits[0][:900], digits[1][:900]
+        X, y = digits[0][:450], digits[1][:450]
         noise = 1000 * X.std() * np.random.default_rng(0).normal(size=(len(X), 1))
         scores = []
         for rows in (X, np.hstack([X, noise]), sp.csr_array(np.hstack([X, noise]))):
-            hasher = TALRHasher(16, max_iter=20, random_state=0, **params)
-            scores.append(hasher.fit(rows[:500], y[:500]).score(rows[500:], y[500:]))
-        assert min(scores[1:]) > 0.9 * scores[0]
+            hasher = TALRHasher(16, max_iter=10, random_state=0, **params)
+            scores.append(hasher.fit(rows[:250], y[:250]).score(rows[250:], y[250:]))
+        # Without units of columns a tenth to a quarter of the score is left.
+        assert min(scores[1:]) > 0.85 * scores[0]
         if params:
             return
-        two = make_pipeline(ClassProbabilities(), hasher).fit(rows[:500].toarray(), y[:500])
-        assert two.score(rows[500:].toarray(), y[500:]) > 0.75
+        two = make_pipeline(ClassProbabilities(), hasher).fit(rows[:250].toarray(), y[:250])
+        assert two.score(rows[250:].toarray(), y[250:]) > 0.6
 
     def test_nor_does_one_of_either_view(self, digits):
-        X, y = digits[0][:900], digits[1][:900]
+        X, y = digits[0][:450], digits[1][:450]
         noise = 3000 * np.random.default_rng(0).normal(size=(len(X), 2))
         items, queries = X[:, :32], X[:, 32:]
         scores = []
@@ -282,12 +283,13 @@ class TestScales:
             for n in (0, 1):
                 A = np.hstack([items, noise[:, :n]])
                 B = np.hstack([queries, noise[:, 1 : 1 + n]])
-                hasher = CrossViewHasher(16, teacher=teacher, max_iter=20, random_state=0)
-                hasher.fit(A[:500], y[:500], X_query=B[:500], y_query=y[:500])
-                score = hasher.score(A[500:], y[500:], X_query=B[500:], y_query=y[500:])
+                hasher = CrossViewHasher(16, teacher=teacher, max_iter=10, random_state=0)
+                hasher.fit(A[:250], y[:250], X_query=B[:250], y_query=y[:250])
+                score = hasher.score(A[250:], y[250:], X_query=B[250:], y_query=y[250:])
                 scores.append(score)
-        assert scores[1] > 0.8 * scores[0]
-        assert scores[3] > 0.8 * scores[2]
+        # Without units of columns 0.78 and 0.26 of the scores are left.
+        assert scores[1] > 0.85 * scores[0]
+        assert scores[3] > 0.85 * scores[2]
 
     def test_codes_do_not_depend_on_the_units_of_columns(self, many):
         X, labels, new = many
@@ -333,7 +335,7 @@ class TestQuantities:
 
     def test_are_learned(self):
         X, y = load_diabetes(return_X_y=True)
-        hasher = TALRHasher(32, affinity=ThresholdAffinity(), random_state=0)
+        hasher = TALRHasher(32, affinity=ThresholdAffinity(), max_iter=20, random_state=0)
         hasher.fit(X[:300], y[:300])
         codes, train = hasher.transform(X[300:]), hasher.transform(X[:300])
         nearest = (codes[:, None] != train).sum(axis=2).argsort(axis=1, kind="stable")

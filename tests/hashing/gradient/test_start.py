@@ -6,7 +6,7 @@ from hashers import small
 
 from sklearn_talr import ITQHasher
 from sklearn_talr.features._scaling import Scaling, mean_and_unit
-from sklearn_talr.hashing._base import feed_forward
+from sklearn_talr.hashing._function import feed_forward
 from sklearn_talr.hashing._linear import start_weights
 from sklearn_talr.hashing.training._host import Features
 

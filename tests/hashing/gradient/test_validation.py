@@ -77,7 +77,7 @@ def test_what_does_not_fit_is_refused(few_digits):
     train, val = (X[:200], y[:200]), {"X_val": X[200:], "y_val": y[200:]}
     cases = [
         (train, val, {"early_stopping": False}, "Set early_stopping=True"),
-        (train, {"y_val": y[200:]}, {}, "X_val is not. Pass both"),
+        (train, {"y_val": y[200:]}, {}, r"without X_val\. Pass both"),
         (train, {"X_val": X[200:]}, {}, "y_val is not. Pass its targets"),
         (train, val | {"y_val": y[:7]}, {}, "X_val has 100 samples, and y_val 7"),
         (train, val | {"X_val": X[200:, :5]}, {}, "X_val, y_val cannot.*5 features"),
