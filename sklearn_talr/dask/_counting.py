@@ -1,16 +1,15 @@
 """Counts of a database in blocks: one table for each block, added in a tree."""
 
 from functools import reduce
-from typing import NamedTuple
 
 import numpy as np
 from sklearn.utils import gen_batches
 
 from .._core.compat import validated
 from .._core.types import Affinity, Any, Column
-from ..affinity import BaseAffinity, resolve_affinity
+from ..affinity import resolve_affinity
 from ..affinity._excluded import leave_out_groups
-from ..codes import PackedCodes, pack_codes
+from ..codes import pack_codes
 from ..histogram import HammingHistogram
 from ..histogram import hamming_histogram as count_in_memory
 from ._blocks import (
@@ -117,7 +116,7 @@ def hamming_histogram(
     is_grouped = groups_query is not None or groups_database is not None
     if is_dask(y_database) and not (affinity.by_number or is_grouped):
         targets = _targets_in_blocks(y_database, codes)
-        shared = _Shared(queries, affinity, y_query, None)
+        shared = _Shared(queries, affinity, y_query, y_database=None)
     else:
         y_database = affinity.check_targets(gathered(y_database))
         targets = _slices_of_blocks(codes, y_database.shape[0])
@@ -128,7 +127,7 @@ def hamming_histogram(
             groups_query=gathered(groups_query),
             groups_database=gathered(groups_database),
         )
-        shared = _Shared(queries, affinity, y_query, y_database)
+        shared = _Shared(queries, affinity, y_query, y_database=y_database)
     batches = list(gen_batches(len(queries), _n_queries_per_task(shared)))
     # One object for all tasks, so that a shared matrix is sent to each worker once.
     shared = dask.delayed(shared, traverse=False)
@@ -143,8 +142,10 @@ def hamming_histogram(
     return _stack_queries(tables, batches, queries)
 
 
-class _Shared(NamedTuple):
+class _Shared:
     """Arguments that the tasks of all blocks share.
+
+    This is no named tuple, since Ray turns named tuples into tuples.
 
     Parameters
     ----------
@@ -161,10 +162,11 @@ class _Shared(NamedTuple):
         Targets of the whole database. None if each block has targets of its own.
     """
 
-    queries: PackedCodes
-    affinity: BaseAffinity
-    y_query: object
-    y_database: object
+    def __init__(self, queries, affinity, y_query, y_database):
+        self.queries = queries
+        self.affinity = affinity
+        self.y_query = y_query
+        self.y_database = y_database
 
 
 def _targets_in_blocks(y_database, codes):

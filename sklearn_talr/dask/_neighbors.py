@@ -69,10 +69,10 @@ def index(neighbors: Any, codes: Any) -> list[Any]:
     [2, 2]
     """
     dask = import_dask()
-    everywhere = dask.delayed(clone(neighbors), traverse=False)
+    unfitted = dask.delayed(clone(neighbors), traverse=False)
     fit = dask.delayed(_fit_block)
     blocks = delayed_blocks(codes, "codes")
-    return list(dask.persist(*[fit(everywhere, block) for block in blocks]))
+    return list(dask.persist(*[fit(unfitted, block) for block in blocks]))
 
 
 @validated(n_neighbors=[Interval(Integral, 1, None, closed="left")])
@@ -258,11 +258,13 @@ def _search(queries, database, search, n_queries_per_task=None):
     queries = gathered(queries)
     blocks = delayed_blocks(database, "database")
     shared_queries = dask.delayed(queries, traverse=False)
-    search_block = dask.delayed(_search_block)
+    # Ray would turn a named tuple that is an argument of a task into a tuple. In a partial
+    # function it stays as it is.
+    search_block = dask.delayed(partial(_search_block, search))
     merge_found = partial(_merge_found, n_neighbors=search.n_neighbors)
     batches = []
     for rows in gen_batches(len(queries), n_queries_per_task or len(queries)):
-        parts = [search_block(block, shared_queries, rows, search) for block in blocks]
+        parts = [search_block(block, shared_queries, rows) for block in blocks]
         batches.append(merged(parts, merge_found))
     return dask.compute(*batches)
 
@@ -272,7 +274,7 @@ def _fit_block(neighbors, codes):
     return clone(neighbors).fit(pack_codes(codes)) if len(codes) else None
 
 
-def _search_block(neighbors, queries, rows, search):
+def _search_block(search, neighbors, queries, rows):
     """Items that a slice of queries finds in a block; `neighbors` of no items is None."""
     if neighbors is None:
         nothing = np.zeros(0, dtype=np.int64)

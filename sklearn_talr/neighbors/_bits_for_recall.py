@@ -212,10 +212,15 @@ def n_bits_for_recall(
     rng = check_random_state(random_state)
     X = check_array(read_features(X), dtype=(np.float64, np.float32))
     n_items = len(X) if n_items is None else int(n_items)
-    X = X[rng.permutation(len(X))]
-    sample = _split(X, X_query, n_queries=n_queries, n_train=n_train, n_items=n_items)
+    sample = _split(
+        X[rng.permutation(len(X))],
+        X_query,
+        n_queries=n_queries,
+        n_train=n_train,
+        n_items=n_items,
+    )
     sizes = _check_sizes(len(sample.items), n_neighbors)
-    # Items at each size, in parts, and the true neighbors in each part.
+    # At each size there are parts of the items, and true neighbors in each part.
     parts_by_size = _parts_of_items(sample.items, sizes)
     true_by_size = [
         [true_neighbors(part, sample.queries, n_neighbors, metric) for part in parts]
@@ -224,7 +229,7 @@ def n_bits_for_recall(
     n_steps = np.log(n_items / sizes[-1]) / np.log(_SIZE_RATIO)
     seed = rng.randint(np.iinfo(np.int32).max)
     estimates = {}
-    n_bits_found = None
+    shortest = None
     for length in lengths.tolist():
         fitted = _fit_hasher(index, length, sample.train)
         recalls = [
@@ -233,7 +238,7 @@ def n_bits_for_recall(
         ]
         estimates[length] = extrapolate_recall(recalls, n_steps, confidence_level, seed)
         if estimates[length].low >= target:
-            n_bits_found = length
+            shortest = length
             break
     else:
         warn_caller(
@@ -241,10 +246,13 @@ def n_bits_for_recall(
             f"{n_items} items: the lower bound is {estimates[length].low:.3f}. Try longer "
             "codes, or set n_rescored of the index.",
         )
-    results = {"n_bits": np.array(list(estimates))}
-    for name, column in zip(RecallEstimate._fields, zip(*estimates.values())):
-        results[name] = np.array(column)
-    return BitsForRecall(n_bits_found, float(target), n_items, sizes, results)
+    return BitsForRecall(
+        n_bits=shortest,
+        target=float(target),
+        n_items=n_items,
+        sizes=sizes,
+        results=_columns_of(estimates),
+    )
 
 
 class _Sample(NamedTuple):
@@ -281,6 +289,14 @@ class RecallEstimate(NamedTuple):
     held_out_error: float
 
 
+def _columns_of(estimates):
+    """Lengths, and a column for each field of their estimates."""
+    columns = {"n_bits": np.array(list(estimates))}
+    for name, values in zip(RecallEstimate._fields, zip(*estimates.values())):
+        columns[name] = np.array(values)
+    return columns
+
+
 def _check_lengths(n_bits):
     lengths = np.unique(n_bits)
     if not lengths.size or lengths.dtype.kind not in "iu" or lengths[0] < 1:
@@ -309,8 +325,8 @@ def _split(X, X_query, *, n_queries, n_train, n_items):
         X_query = check_array(X_query, dtype=X.dtype, input_name="X_query")
     if len(X_query) < 2 or X_query.shape[1] != X.shape[1]:
         raise ValueError(
-            f"X_query must have at least two queries, with {X.shape[1]} features as X has, "
-            f"got an array of shape {X_query.shape}."
+            f"at least two queries are needed, with {X.shape[1]} features as X has, got an "
+            f"array of shape {X_query.shape}. Pass more rows X, or another X_query."
         )
     n_train = len(X) // 2 if n_train is None else n_train
     return _Sample(X_query, X[:n_train], X[n_train:][:n_items])

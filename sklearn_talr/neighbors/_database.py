@@ -61,8 +61,8 @@ class Ranking(NamedTuple):
 class CodeDatabase(FittedAtOnce):
     """Base of the indexes of single items: they are added, searched, scored and saved.
 
-    A subclass defines two methods. ``_read_items(X, index)`` returns packed codes of items
-    and their Columns; the Columns are those of the index unless `index` is None.
+    A subclass defines two methods. ``_read_items(X, index)`` returns packed codes of items,
+    and their Columns, which are the Columns of `index` unless it is None.
     ``_read_query_values(X, index)`` returns packed bytes or weights of queries.
     """
 
@@ -143,8 +143,8 @@ class CodeDatabase(FittedAtOnce):
         Raises
         ------
         ValueError
-            If items, targets or ids do not continue those of the first items. The
-            estimator is then unchanged.
+            If items, targets or ids are not like the first ones, such as codes of another
+            length. The estimator is then unchanged.
         """
         fitted = self._fitted_or_none()
         if fitted is None:
@@ -784,7 +784,7 @@ class CodeDatabase(FittedAtOnce):
             raise ValueError(
                 f"n_neighbors={n_neighbors} is more than the {n_to_find} items to be "
                 "found. Ask for fewer, or pass allow_fewer=True to kneighbors, with which "
-                "a query finds what there is."
+                "a query finds the items that there are."
             )
         if not allow_fewer:
             counts = eligible.count(queries.n_queries, index.n_items)
@@ -807,8 +807,8 @@ class CodeDatabase(FittedAtOnce):
             radius = check_number(radius, "radius", Real)
         else:
             raise ValueError(
-                "radius has no meaning for codes whose scores have factors, such as those "
-                "of AdditiveHasher, and for queries that weigh words: their scores are no "
+                "radius has no meaning for codes whose scores have factors, such as codes "
+                "of AdditiveHasher, and for weights of codewords: their scores are no "
                 "distances. Ask for n_neighbors."
             )
         eligible = read_eligible(index, queries, include=include, exclude=exclude)

@@ -67,8 +67,8 @@ class Eligible(NamedTuple):
     def pays_query_by_query(self, n_items):
         """Whether to search for each query alone, in a copy of the rows that it may find.
 
-        Otherwise queries are searched together, and items that a query must not find are
-        dropped from what it finds. The more items are dropped, the longer that takes.
+        Otherwise queries are searched together for more items, of which the items that a
+        query must not find are dropped. The more items are dropped, the longer that takes.
         """
         if self.left_out is None:
             return False
@@ -95,8 +95,8 @@ def read_eligible(index, queries, *, include, exclude):
         The items.
 
     queries : Queries
-        The queries. An item that is a query does not find itself. Row labels of the queries
-        must be those of `include` and `exclude`, if these have an entry for each query.
+        The queries. An item that is a query does not find itself. If `include` or `exclude`
+        has an entry for each query, both must have the same row labels.
 
     include, exclude : see `kneighbors`
         Items that may be found, and items that must not.
@@ -129,7 +129,7 @@ def read_eligible(index, queries, *, include, exclude):
 
 
 def _are_few(excluded, n_queries, n_items):
-    """Whether dropping rows from what each query finds costs less than a copy without."""
+    """Whether dropping rows from results takes less time than a copy without them."""
     return _CODES_PER_DROPPED_ITEM * n_queries * len(excluded) <= n_items
 
 

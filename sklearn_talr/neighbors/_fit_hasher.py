@@ -170,9 +170,9 @@ class _HasherFit:
     Attributes
     ----------
     codes : PackedCodes or None
-        Codes of these rows. None unless the outermost estimator is a Pipeline of
-        scikit-learn itself: other Pipelines, such as those of imbalanced-learn, may change
-        the rows on their way.
+        Codes of these rows. They are kept at the end of Pipelines of scikit-learn itself:
+        other Pipelines, such as those of imbalanced-learn, may change the rows on their
+        way.
     """
 
     def __init__(self, *, is_database, keeps_codes):
@@ -180,34 +180,33 @@ class _HasherFit:
         self.keeps_codes = keeps_codes
         self.codes = None
 
-    def run(self, estimator, X, y, fit_params, keeps_codes=False):
-        """Fit an estimator, and return it.
-
-        With `keeps_codes`, X are rows at the end of a Pipeline of scikit-learn. Their codes
-        are kept here, unless the estimator is such a Pipeline again.
-        """
-        is_plain = type(estimator) is Pipeline
-        goes_inside = self.is_database or (self.keeps_codes and is_plain)
-        if isinstance(estimator, Pipeline) and goes_inside:
-            self._run_pipeline(estimator, X, y, fit_params)
+    def run(self, estimator, X, y, fit_params, *, outer=()):
+        """Fit an estimator, the last step of the Pipelines `outer`, and return it."""
+        if isinstance(estimator, Pipeline) and (self.is_database or self.keeps_codes):
+            self._run_pipeline(estimator, X, y, fit_params, outer)
         elif self.is_database:
             estimator = estimator.fit_database(X, y, **fit_params)
         else:
             estimator = estimator.fit(X, y, **fit_params)
-        if keeps_codes and not is_plain:
+        if self.keeps_codes and _ends_plain_pipelines(estimator, outer):
             self.codes = FittedHasher.of(estimator).encode(X)
         return estimator
 
-    def _run_pipeline(self, pipeline, X, y, fit_params):
+    def _run_pipeline(self, pipeline, X, y, fit_params, outer):
         """Fit a Pipeline, while a stand-in is its last step."""
         steps = list(pipeline.steps)
         name, last = working_steps(pipeline)[-1]
         place = [step_name for step_name, _ in steps].index(name)
-        keeps_codes = self.keeps_codes and type(pipeline) is Pipeline
-        stand_in = _LastStep(last, self, keeps_codes)
+        stand_in = _LastStep(last, self, (*outer, pipeline))
         pipeline.steps = [*steps[:place], (name, stand_in)]
         pipeline.fit(X, y, **fit_params)
         pipeline.steps = [*pipeline.steps[:place], *steps[place:]]
+
+
+def _ends_plain_pipelines(estimator, outer):
+    """Whether Pipelines of scikit-learn itself, one in another, end in an estimator."""
+    are_plain = [type(pipeline) is Pipeline for pipeline in outer]
+    return type(estimator) is not Pipeline and bool(outer) and all(are_plain)
 
 
 class _LastStep(CallbackSupportMixin, BaseEstimator):
@@ -221,20 +220,20 @@ class _LastStep(CallbackSupportMixin, BaseEstimator):
     hasher_fit : _HasherFit
         Fits the step.
 
-    keeps_codes : bool
-        Whether to keep codes of the rows that reach the step.
+    outer : tuple of Pipeline
+        The Pipelines that end in the step, from the outermost on.
     """
 
-    def __init__(self, step, hasher_fit, keeps_codes):
+    def __init__(self, step, hasher_fit, outer):
         self.step = step
         self.hasher_fit = hasher_fit
-        self.keeps_codes = keeps_codes
+        self.outer = outer
 
     def fit(self, X, y=None, **fit_params):
         # For callbacks the last step is the step itself.
         context = getattr(self, "_parent_callback_ctx", None)
         with context.propagate_callback_context(self.step) if context else nullcontext():
-            self.hasher_fit.run(self.step, X, y, fit_params, keeps_codes=self.keeps_codes)
+            self.hasher_fit.run(self.step, X, y, fit_params, outer=self.outer)
         return self
 
     def get_metadata_routing(self):

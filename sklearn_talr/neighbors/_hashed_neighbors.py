@@ -159,11 +159,12 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
 
     The codes belong to the rows that `fit` was given, in their order. In a Pipeline they
     are made by `transform` of its steps, although samplers, such as those of
-    imbalanced-learn, may change the rows in `fit`. If a step has the attribute ``cross_fits
-    = True``, such as :class:`~sklearn_talr.hashing.ClassProbabilities`, and the Pipeline is
-    scikit-learn's, the items get the codes of the rows as they reach the hasher in `fit`:
-    their class probabilities come from a classifier that has not seen them. The classifier
-    has not seen the items outside the random sample, either.
+    imbalanced-learn, may change the rows in `fit`. There is one exception, in Pipelines of
+    scikit-learn: if a step has the attribute ``cross_fits = True``, such as
+    :class:`~sklearn_talr.hashing.ClassProbabilities`, the items get the codes of the rows
+    as they reach the hasher in `fit`. Their class probabilities then come from a classifier
+    that has not seen them. The classifier has not seen the items outside the random sample,
+    either.
 
     A hasher of two views, fitted with ``X_query``, has a function of its own for queries.
     In a Pipeline the steps before the hasher transform items only.

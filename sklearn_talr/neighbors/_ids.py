@@ -37,7 +37,7 @@ class IntegerIds(NamedTuple):
         return len(self.values)
 
     def add(self, ids):
-        """These ids, and those of more items."""
+        """These ids and the ids of more items."""
         n_old = len(self.values)
         ids = np.asarray(ids, dtype=np.int64)
         values = np.concatenate((self.values, ids))
@@ -78,7 +78,7 @@ class IntegerIds(NamedTuple):
 
     @property
     def nbytes(self):
-        """Bytes of all that is kept."""
+        """Bytes of memory."""
         return self.values.nbytes + self.order.nbytes
 
 
@@ -107,7 +107,7 @@ class TextIds(NamedTuple):
         return len(self.offsets) - 1
 
     def add(self, ids):
-        """These ids, and those of more items."""
+        """These ids and the ids of more items."""
         octets, ends = _pack(ids)
         offsets = np.concatenate((self.offsets, len(self.octets) + ends[1:]))
         octets = np.concatenate((self.octets, octets))
@@ -156,7 +156,7 @@ class TextIds(NamedTuple):
 
     @property
     def nbytes(self):
-        """Bytes of all that is kept."""
+        """Bytes of memory."""
         return self.octets.nbytes + self.offsets.nbytes + self.slots.nbytes
 
 

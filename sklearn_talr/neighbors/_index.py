@@ -127,8 +127,8 @@ class Index:
             first = "with ids"
             remedy = "ids of the new items"
         raise ValueError(
-            f"The first items were added {first}, so must the others be. Pass {remedy}, "
-            "or call fit with all items."
+            f"The first items were added {first}, and new items must be, too. Pass "
+            f"{remedy}, or call fit with all items."
         )
 
     def remove(self, indices):

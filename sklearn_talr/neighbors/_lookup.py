@@ -13,7 +13,7 @@ _SCANNED_PER_LOOKED_UP = 64
 class RadiusLookup:
     """The tables of one index, and how many queries have asked for a radius.
 
-    It is a cache: what is found with it and without it is the same.
+    It is a cache: searches find the same items with it and without it.
 
     Attributes
     ----------
@@ -45,8 +45,8 @@ class RadiusLookup:
         Returns
         -------
         buckets : Buckets or None
-            Tables that hold what is within the radius. None if a scan takes less time, or
-            if fewer queries have been asked than make up for the time that tables take.
+            Tables that hold all codes within the radius of a query. None if a scan takes
+            less time, or if there have been too few queries to make tables.
         """
         n_tables = radius + 1
         width = min(index.n_bits // n_tables, index.n_items.bit_length() - 1)

@@ -204,8 +204,8 @@ class MaxSimNeighbors(WithHasher, FittedAtOnce):
         Raises
         ------
         ValueError
-            If features or groups do not continue those of `fit`. The estimator is then
-            unchanged.
+            If features or groups are not like the ones of `fit`, such as another number of
+            features. The estimator is then unchanged.
         """
         fitted = self._fitted_or_none()
         if fitted is None:
@@ -414,7 +414,7 @@ class Documents:
             labels = n_labels + labels
         if _type_of_labels(labels) != _type_of_labels(self.labels):
             raise ValueError(
-                f"groups are of type {labels.dtype} and those of fit of type "
+                f"groups are of type {labels.dtype} and groups of fit of type "
                 f"{self.labels.dtype}: labels must be of one type."
             )
         # A label that is here already keeps its place.

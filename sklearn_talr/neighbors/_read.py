@@ -182,7 +182,7 @@ def weights_of_hasher(weights, n_bits):
             "query_weights of the hasher must return finite float32 weights of shape "
             f"(n_queries, n_weights). It returned an array of shape {weights.shape} with "
             f"{np.count_nonzero(~np.isfinite(weights))} entries that are NaN or infinity. "
-            "If features of X are far larger than those of fit, scale them."
+            "If features of X are far larger than features of fit, scale them."
         )
     word_size(n_bits, weights.shape[1], "query_weights")
     return weights

@@ -296,10 +296,10 @@ class StackedRows:
         return np.concatenate([part[here - start] for part, start, here in parts])
 
     def at(self, rows):
-        """Rows by their numbers, in any order, as often as they are named."""
+        """Rows by their numbers, in any order, with repeats."""
         ascending, places = np.unique(rows, return_inverse=True)
         return self[ascending][places]
 
     def append(self, part):
-        """The same rows, and those of one more array."""
+        """The same rows and the rows of one more array."""
         return StackedRows([*self._parts, part])

@@ -1,7 +1,7 @@
 """The search of an index: a scan of all codes, in blocks of queries and in threads.
 
 :func:`search_blocks` is the whole of an engine: it takes an index and a request and
-generates what blocks of queries have found. Another engine would stand beside it.
+generates Found, one for each block of queries. Another engine would stand beside it.
 """
 
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ class Found(NamedTuple):
 
     @classmethod
     def concatenate(cls, blocks):
-        """What all queries have found, from what blocks of queries have found."""
+        """The items that all queries have found, from the Found of blocks of queries."""
         blocks = list(blocks)
         if len(blocks) == 1:
             return blocks[0]
@@ -110,7 +110,7 @@ def search(index, request):
 
 
 def search_blocks(index, request):
-    """Generate what blocks of queries find, one block after another.
+    """Generate the items that blocks of queries find, one block after another.
 
     The items found depend neither on the blocks nor on the threads that share them.
 
@@ -140,7 +140,10 @@ def search_blocks(index, request):
 
 
 def _with_candidates(index, request):
-    """The request, whose weights meet the items that are nearest by bits, with all ties."""
+    """The request for weights, of which each may find its candidates by bits alone.
+
+    Candidates are the items nearest to the signs of the weights, with all items that tie.
+    """
     signs = signs_of_bits(request.queries.values, index.n_bits)
     by_bits = request._replace(
         queries=request.queries._replace(values=signs),
@@ -221,7 +224,7 @@ class _Scan:
         The request.
 
     is_query_by_query : bool
-        Whether a block is a single query, which meets a part of the items of its own.
+        Whether a block is a single query, which is compared with its own eligible rows.
 
     buckets : Buckets or None
         Tables in which codes within the radius are looked up. None compares all codes.
@@ -240,7 +243,8 @@ class _Scan:
         buckets = None
         if request.is_within_radius and queries.are_bits and eligible.has_all_rows:
             buckets = index.lookup.buckets_for(index, request.radius, queries.n_queries)
-        # A radius finds no more items in place of those that are dropped afterwards.
+        # Items dropped from a search within a radius are not replaced by farther items, so
+        # queries can be searched together at no cost.
         is_query_by_query = eligible.rows_by_query is not None or (
             not request.is_within_radius and eligible.pays_query_by_query(index.n_items)
         )
@@ -252,7 +256,10 @@ class _Scan:
         return list(slices(self.request.queries.n_queries, n_together))
 
     def parts_of_items(self, n_blocks):
-        """Parts of the items that every block meets; None is a part of the block's own."""
+        """Parts of the items that every block is compared with.
+
+        None stands for the rows that the single query of a block may find.
+        """
         shared_rows = self.request.eligible.shared_rows
         if self.is_query_by_query:
             return [None]

@@ -31,18 +31,19 @@ def store_hasher(hasher):
 
 def _describe_culprit(hasher, skops):
     """Name of the innermost parameter that cannot be stored; "" if there is none."""
-
-    def place(name_and_part):
-        # Parameters of steps come first, then steps, and lists of steps last.
-        name, part = name_and_part
-        return -name.count("__"), type(part) is list
-
-    for name, part in sorted(_parameters(hasher).items(), key=place):
+    parameters = sorted(_parameters(hasher).items(), key=_rank_of_parameter)
+    for name, part in parameters:
         try:
             _dump_and_load(part, skops)
         except Exception:
             return f", because of its parameter {name} ({type(part).__name__})"
     return ""
+
+
+def _rank_of_parameter(name_and_value):
+    """Sort key: parameters of steps come first, then steps, and lists of steps last."""
+    name, value = name_and_value
+    return -name.count("__"), type(value) is list
 
 
 def _dump_and_load(part, skops):

@@ -91,8 +91,8 @@ class Targets(NamedTuple):
             first = "with y"
             remedy = "y, targets of the new items"
         raise ValueError(
-            f"The first items were added {first}, so must the others be. Pass {remedy}, "
-            "or call fit with all items."
+            f"The first items were added {first}, and new items must be, too. Pass "
+            f"{remedy}, or call fit with all items."
         )
 
     def ballots(self, indices):

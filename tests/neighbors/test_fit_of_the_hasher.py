@@ -48,6 +48,10 @@ CASES = {
     "nested": (make_pipeline(StandardScaler(), pipeline_of(HASHER)), "fit_database"),
     "ends in no step": (make_pipeline(HASHER, "passthrough"), "fit_database"),
     "cross-fits": (make_pipeline(ClassProbabilities(), HASHER), "fit_database"),
+    "in both": (
+        pipeline_of(ClassProbabilities(), make_pipeline(StandardScaler(), HASHER)),
+        "fit_database",
+    ),
     "search": (GridSearchCV(HASHER, {"n_bits": [4]}, cv=2), "fit"),
     "frozen": (FrozenEstimator(Noted(4, random_state=0).fit(X)), "fit"),
 }

@@ -102,8 +102,8 @@ def test_targets_grow_with_the_codes(first, second):
 @pytest.mark.parametrize(
     ("first", "second", "message"),
     [
-        ([0, 1], None, "added with y, so must the others"),
-        (None, [0, 1], "added without y, so must the others"),
+        ([0, 1], None, "added with y, and new items must"),
+        (None, [0, 1], "added without y, and new items must"),
         ([0, 1], [0], "must have the same number of samples, got 2 and 1"),
         ([0, 1], ["a", "b"], "y has dtype <U1, but that of the first items"),
         (

@@ -80,7 +80,7 @@ def test_ids_stand_for_indices(data, kind, mmap, tmp_path_factory):
         ({"c", "d"}, "got a set, which declares no order"),
         (np.array([["c"], ["d"]]), "must have one dimension"),
         ([["c"], ["d"]], "got entries of type list"),
-        (None, "added with ids, so must the others"),
+        (None, "added with ids, and new items must"),
     ],
 )
 def test_ids_that_cannot_be_added_are_refused(ids, message):

@@ -59,7 +59,7 @@ class TestQueries:
             ([[np.nan, 1.0, 2.0]], "NaN"),
             ([[np.inf, 1.0, 2.0]], "infinity"),
             ([[1e39, 1.0, 2.0]], "infinity"),
-            ([[1.0, 2.0]], "2 columns.* by 3 weights. Both"),
+            ([[1.0, 2.0]], "2 columns.* need 3 weights. Both"),
             ([1.0, 2.0, 3.0], "2D array"),
             (np.zeros((0, 3)), "0 sample"),
             ([["a", "b", "c"]], "could not convert"),

@@ -185,7 +185,7 @@ class TestRefusals:
         _, _, weights = draw(0, 8, 0, word_size=word_size)
         neighbors = Weighted().fit(self.bits)
         before = neighbors.kneighbors(weights)
-        with pytest.raises(ValueError, match=r"radius .* queries that weigh words"):
+        with pytest.raises(ValueError, match=r"radius .* weights of codewords"):
             neighbors.radius_neighbors(weights)
         assert_array_equal(neighbors.kneighbors(weights), before)
 
