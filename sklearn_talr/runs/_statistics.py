@@ -248,6 +248,12 @@ class _Differences:
         return lead <= ROUNDING * self.scale
 
     @property
+    def depends_on_ties(self):
+        """Whether the order of ties changes a difference of the pair, (n_pairs,)."""
+        widths = (self.highest - self.lowest).max(axis=0)
+        return widths > ROUNDING * self.scale
+
+    @property
     def is_equal(self):
         """Whether the runs of a pair are equal in all queries, (n_pairs,)."""
         return np.abs(self.expected).max(axis=0) <= ROUNDING * self.scale
@@ -311,7 +317,10 @@ def _adjusted_one_by_one(values, pairs, differences, p_value, settings):
         worst_case_p_value = worst_case.p_value
     # A run that falls behind has 1 before the adjustment: else it would help the others.
     worst_case_p_value[differences.is_turned] = 1.0
-    worst_case_p_value[np.isnan(p_value)] = np.nan
+    # Runs with equal expected values that some order of ties tells apart are a test in that
+    # order, so they count as one in the worst case.
+    is_untested = np.isnan(p_value) & ~(differences.is_equal & differences.depends_on_ties)
+    worst_case_p_value[is_untested] = np.nan
     adjust = adjust_bh if settings.adjust == "bh" else adjust_holm
     adjusted = adjust(np.stack([p_value, worst_case_p_value], axis=1))
     return _AdjustedFamily(

@@ -48,7 +48,7 @@ REFUSED = {
     "grades and labels": ((X, J, Q, C), "is neither labels, nor .*JudgmentAffinity"),
     "NaN in y": ((X, np.where(Y == 1, np.nan, Y), Q, C), "y contains NaN"),
     "NaN in y_query": ((X, Y, Q, np.where(C == 1, np.nan, C)), "y_query must.*NaN"),
-    "numbers and words": ((X, Y, Q, C.astype(str)), "y_query holds strings.*Make both"),
+    "numbers and words": ((X, Y, Q, C.astype(str)), "y_query holds strings.*Convert both"),
     "other widths": ((X, LABELS[Y], Q, LABELS[C][:, :6]), "y_query has 6 labels and"),
     "one class": ((X, 0 * Y, Q, 0 * C), "Check y and y_query"),
     "one class of rows": ((X, 0 * Y, None, None), "only one class|Check y"),

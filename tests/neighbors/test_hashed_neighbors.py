@@ -455,7 +455,7 @@ def test_codes_are_no_features(method):
     codes, before = index.hasher_.encode(X[:50]), index.kneighbors(X[:5])
     targets = () if method in ("kneighbors", "rank") else (Y[:50],)
     with pytest.raises(
-        ValueError, match=r"X are codes.*features are meant.*HammingNeighbors"
+        ValueError, match=r"X are codes.*features are needed.*HammingNeighbors"
     ):
         getattr(index, method)(codes, *targets)
     check_equal(index.kneighbors(X[:5]), before)

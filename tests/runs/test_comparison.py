@@ -214,12 +214,33 @@ def test_a_significant_pair_that_an_order_of_ties_would_undo_is_warned_of():
     assert pair == "* run 0 over run 1 by AP"
     with pytest.warns(UserWarning, match=r"'run 1' is better than 'run 0'.*and 1 more"):
         undone = compare_runs(*of_values(worse, better, worse, width=0.2))
-    assert (
-        undone.worst_case_p_value[0] == undone.worst_case_p_value[2] == 1
-    )  # another run leads
+    # Another run leads.
+    assert undone.worst_case_p_value[0] == undone.worst_case_p_value[2] == 1
     assert undone.worst_case_p_value[1] == 1  # equal in all queries
     with pytest.warns(UserWarning, match="'run 1' is better than 'run 0'"):
         compare_runs(*of_values(worse, better, worse, width=0.2), adjust="max-t")
+
+
+@pytest.mark.filterwarnings("ignore:by AP")
+def test_equal_runs_that_an_order_of_ties_tells_apart_count_in_the_worst_case():
+    """Two runs are equal in the mean over orders; in some orders there is a third test."""
+    expected = np.array([[0.125] * 3, [0.0] * 3, [0.0] * 3])
+    width = np.zeros((3, 3))
+    width[1, 0] = 0.25
+
+    def compare(values, width):
+        runs = [
+            RunEvaluation(f"r{i}", ["AP"], ["a", "b", "c"], v, v - w, v + w, v)
+            for i, (v, w) in enumerate(zip(values[..., None], width[..., None]))
+        ]
+        return compare_runs(*runs, adjust="holm", n_resamples=300)
+
+    comparison = compare(expected, width)
+    in_order = compare(expected - width, 0 * width)
+    # Of the first and the third run no order changes the difference.
+    assert comparison.adjusted_p_value[1] == pytest.approx(0.5)
+    assert in_order.adjusted_p_value[1] == pytest.approx(0.75)
+    assert comparison.worst_case_p_value[1] == pytest.approx(0.75)
 
 
 @pytest.mark.filterwarnings("ignore:by AP")

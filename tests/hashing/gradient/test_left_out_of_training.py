@@ -167,7 +167,7 @@ def test_classes_have_no_pairs_to_leave_out():
         TALRHasher().fit(X, y, groups=groups[:3])
     with pytest.raises(ValueError, match="groups_val is passed without X_val"):
         TALRHasher(early_stopping=True).fit(X, y, groups=groups, groups_val=groups)
-    with pytest.raises(ValueError, match="groups is None, and groups of the other side"):
+    with pytest.raises(ValueError, match="groups is None, but the other side has groups"):
         CrossViewHasher().fit(X, y, groups_query=groups)
     ignoring = TALRHasher(8, loss=losses.CSQLoss(), affinity=LabelAffinity(ignored=3))
     assert 3 not in ignoring.set_params(max_iter=1).fit(X, y).classes_
