@@ -9,11 +9,11 @@ when the bits are made for queries that are not rounded.
 """
 
 # %%
-# A code is a corner, a query is a direction
+# Geometry of asymmetric distance
 # ------------------------------------------
-# The codes of two bits are the corners of a square. A binary query is a corner, too, and
-# finds two corners at the same distance. A weighted query is a direction, and every
-# corner has a score of its own.
+# The codes of two bits are the corners of a square. A binary query is also a corner, and two
+# corners have the same distance from it. A real-valued query is a direction, and every
+# corner has its own score.
 
 import matplotlib.pyplot as plt
 import numpy as np
