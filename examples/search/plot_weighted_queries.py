@@ -11,8 +11,8 @@ when the bits are made for queries that are not rounded.
 # %%
 # Geometry of asymmetric distance
 # ------------------------------------------
-# The codes of two bits are the corners of a square. A binary query is also a corner, and two
-# corners have the same distance from it. A real-valued query is a direction, and every
+# The codes of two bits are the corners of a square. A binary query is also a corner, and
+# two corners have the same distance from it. A real-valued query is a direction, and every
 # corner has its own score.
 
 import matplotlib.pyplot as plt

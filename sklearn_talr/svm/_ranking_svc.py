@@ -371,7 +371,7 @@ class RankingSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     -----
     For several classes or labels wrap it in scikit-learn's ``OneVsRestClassifier``. Take
     this class where there are queries or grades. For one ranking of two classes try
-    ``LinearSVC`` too: its squared hinge is often better (AP .697 against .692,
+    ``LinearSVC`` too: its squared hinge is often better (AP 0.697 against 0.692,
     means over the labels of COCO and three draws of 5 000 training samples).
 
     Grades of relevance: the discounted gain of a ranking is a sum over grades, and so one
