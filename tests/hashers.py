@@ -63,7 +63,8 @@ CROSS_VIEW = [CrossViewHasher(8, teacher=None, max_iter=2), CrossViewHasher(8, m
 ADDITIVE = [AdditiveHasher(8, max_iter=3), AdditiveHasher(8, method="axes")]
 HASHERS = [*LINEAR, *ADDITIVE, *DISCRETE, *GRADIENT, *CROSS_VIEW]
 # The same with one loss of each kind: of rankings, of classes and of triplets
-KINDS = [*LINEAR, *ADDITIVE, *DISCRETE, *GRADIENT[:2], GRADIENT[5], *CROSS_VIEW]
+OF_TRIPLETS = next(hasher for hasher in GRADIENT if isinstance(hasher.loss, DTSHLoss))
+KINDS = [*LINEAR, *ADDITIVE, *DISCRETE, *GRADIENT[:2], OF_TRIPLETS, *CROSS_VIEW]
 
 
 def name_of(value):

@@ -1,4 +1,4 @@
-"""Affinity looked up in a matrix that cross-validation may slice."""
+"""Affinities of a matrix, which cross-validation may slice."""
 
 from copy import copy
 
@@ -16,18 +16,19 @@ class PrecomputedAffinity(BaseAffinity):
     """A known matrix of affinities, safe to slice in cross-validation.
 
     Pass it to `fit` as `y`. scikit-learn slices an (n, n) array by rows only, without a
-    warning; this object slices rows and columns together. It is the targets and their
-    affinity at once: a selection of samples remembers its rows of the matrix, so that the
-    affinity between two selections is known.
+    warning; this object slices rows and columns together. It is both the targets and the
+    affinity. A selection, such as ``y[train]``, keeps the whole matrix and the row numbers
+    of its samples, so ``y(y[train], y[test])`` returns the affinities between two
+    selections.
 
     Parameters
     ----------
     affinity : {array-like, sparse matrix} of shape (n_samples, n_samples)
-        Integers, 0 for "not similar". Pairs with entries below 0, or NaN, are ignored; they
-        become -1. Rows are queries and columns are database items; the matrix need not be
-        symmetric. Entries that a sparse matrix stores more than once add up, as in SciPy.
-        An integer array or an integer CSR matrix without entries below -1 is not copied,
-        and must not be changed afterwards.
+        Integers. An entry of 0 means "not similar". Entries below 0 and NaN mark ignored
+        pairs, and become -1. Rows are queries and columns are database items; the matrix
+        need not be symmetric. Entries that a sparse matrix stores more than once add up, as
+        in SciPy. An integer array or an integer CSR matrix without entries below -1 is not
+        copied, and must not be changed afterwards.
 
     Attributes
     ----------
@@ -35,7 +36,8 @@ class PrecomputedAffinity(BaseAffinity):
         ``(n_samples, n_samples)`` of the current selection.
 
     levels_ : ndarray of shape (n_levels,)
-        Sorted values of the whole matrix from 0 on, 0 included.
+        Affinities that the whole matrix has, in ascending order, without -1. The first is
+        0, even if no entry is 0.
 
     Examples
     --------
@@ -50,44 +52,20 @@ class PrecomputedAffinity(BaseAffinity):
     """
 
     comes_with_targets = True
+    # `levels_` are read from the matrix, so each affinity is one of them.
     _levels_are_sure = True
 
     @validated(affinity=["array-like", "sparse matrix"])
     def __init__(self, affinity: Rows) -> None:
         _refuse_other_order(affinity)
         refuse_masked(affinity=affinity)
-        matrix = lists_as_array(affinity)
-        if sp.issparse(matrix):
-            matrix = targets_as_csr(matrix)
-        matrix = check_array(
-            matrix,
-            accept_sparse="csr",
-            dtype=None,
-            input_name="affinity",
-            ensure_all_finite="allow-nan",
-        )
-        if matrix.shape[0] != matrix.shape[1]:
-            raise ValueError(
-                f"affinity must be square, got shape {matrix.shape}. If "
-                "cross-validation sliced it by rows, wrap the whole matrix in "
-                "PrecomputedAffinity and pass that as y."
-            )
-        values = matrix.data if sp.issparse(matrix) else matrix
-        if values.dtype.kind not in "biuf" or np.any(values % 1 > 0):
-            raise ValueError(
-                "affinity must hold integers (0: not similar, below 0: ignored). Round or "
-                "bin fractions."
-            )
-        if values.dtype.kind not in "iu" or np.any(values < NOT_COUNTED):
-            values = np.where(values >= 0, values, NOT_COUNTED).astype(np.int64)
-            if sp.issparse(matrix):
-                cells = values, matrix.indices, matrix.indptr
-                matrix = sp.csr_array(cells, shape=matrix.shape)
-            else:
-                matrix = values
-        self._matrix = matrix
+        matrix = _checked_matrix(affinity)
+        _refuse_fractions(_entries_of(matrix))
+        self._matrix = _with_ignored_as_minus_one(matrix)
+        # Rows of the whole matrix that are selected, which are also its selected columns
         self._rows = np.arange(matrix.shape[0])
-        self.levels_ = np.union1d([0], values[values >= 0]).astype(int)
+        entries = _entries_of(self._matrix)
+        self.levels_ = np.union1d([0], entries[entries >= 0]).astype(int)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -118,14 +96,15 @@ class PrecomputedAffinity(BaseAffinity):
         """
         if isinstance(rows, tuple):
             rows = rows[0]
+        # A single integer selects one sample.
         return self._select(np.atleast_1d(self._rows[rows]))
 
     def _rows_of(self, y):
-        """The rows of the whole matrix that a selection has."""
+        """Rows of the whole matrix that a selection `y` consists of."""
         return self.check_targets(y)._rows
 
     def _select(self, matrix_rows):
-        """These rows and columns of the whole matrix."""
+        """The selection of these rows of the whole matrix, and of the same columns."""
         selection = copy(self)
         selection._rows = matrix_rows
         return selection
@@ -140,7 +119,8 @@ class PrecomputedAffinity(BaseAffinity):
             if y._matrix is self._matrix:
                 return y
             if _are_equal(y._matrix, self._matrix):
-                # A copy or a pickle is compared only once.
+                # Pickled selections hold a matrix of their own. This selection holds the
+                # matrix of `self`, so that the matrices are not compared again.
                 return self._select(y._rows)
         raise TypeError(
             "y must be a selection of the same PrecomputedAffinity; pass the object "
@@ -148,19 +128,24 @@ class PrecomputedAffinity(BaseAffinity):
         )
 
     def targets_of(self, X: Rows) -> Any:
-        """Return this matrix: it is the targets of samples that come without `y`."""
+        """Return this object, which is the targets of samples that come without `y`."""
         return self
 
     def neighborhoods(self, y: Any, levels: Array) -> sp.csr_array | None:
-        """Return similar samples; a sparse matrix may have any size."""
+        """Return the samples that are similar to each sample, as a sparse matrix.
+
+        A dense matrix is treated as `BaseAffinity.neighborhoods` says. A sparse matrix is
+        never too large, because its similar pairs are stored already.
+        """
         if not sp.issparse(self._matrix):
             return super().neighborhoods(y, levels)
         rows = self._rows_of(y)
         similar = sp.csr_array(self._matrix[rows][:, rows]) > 0
+        # A sample is in its own neighborhood, even if the matrix has 0 on its diagonal.
         return sp.csr_array(similar + sp.eye_array(len(y), dtype=bool))
 
     def __call__(self, y_query: Self, y_database: Self) -> Array:
-        """Look up the affinities between two selections.
+        """Return the affinities between two selections.
 
         Parameters
         ----------
@@ -185,7 +170,7 @@ class PrecomputedAffinity(BaseAffinity):
 
 
 def _refuse_other_order(affinity):
-    """Raise ValueError if a data frame names the same rows and columns in two orders."""
+    """Raise ValueError if a data frame has its columns in another order than its rows."""
     if not hasattr(affinity, "iloc"):
         return
     rows = list(affinity.index)
@@ -195,6 +180,52 @@ def _refuse_other_order(affinity):
             "affinity names the same samples in its rows and columns, but in another "
             "order. Pass affinity.loc[:, affinity.index]."
         )
+
+
+def _checked_matrix(affinity):
+    """The square matrix of a user, as an ndarray or CSR matrix whose entries may be NaN."""
+    matrix = lists_as_array(affinity)
+    if sp.issparse(matrix):
+        matrix = targets_as_csr(matrix)
+    matrix = check_array(
+        matrix,
+        accept_sparse="csr",
+        dtype=None,
+        input_name="affinity",
+        ensure_all_finite="allow-nan",
+    )
+    if matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(
+            f"affinity must be square, got shape {matrix.shape}. If "
+            "cross-validation sliced it by rows, wrap the whole matrix in "
+            "PrecomputedAffinity and pass that as y."
+        )
+    return matrix
+
+
+def _entries_of(matrix):
+    """Entries of a dense matrix, or those that a sparse matrix stores."""
+    return matrix.data if sp.issparse(matrix) else matrix
+
+
+def _refuse_fractions(entries):
+    """Raise ValueError if entries are neither integers nor NaN."""
+    if entries.dtype.kind not in "biuf" or np.any(entries % 1 > 0):
+        raise ValueError(
+            "affinity must hold integers (0: not similar, below 0: ignored). Round or "
+            "bin fractions."
+        )
+
+
+def _with_ignored_as_minus_one(matrix):
+    """The matrix as integers, with -1 for entries below 0 and NaN; a copy if need be."""
+    entries = _entries_of(matrix)
+    if entries.dtype.kind in "iu" and not np.any(entries < NOT_COUNTED):
+        return matrix
+    integers = np.where(entries >= 0, entries, NOT_COUNTED).astype(np.int64)
+    if sp.issparse(matrix):
+        return sp.csr_array((integers, matrix.indices, matrix.indptr), shape=matrix.shape)
+    return integers
 
 
 def _are_equal(first, second):

@@ -1,10 +1,11 @@
 """Confidence intervals of means over queries."""
 
+from dataclasses import dataclass
 from numbers import Real
 
 import numpy as np
 from scipy.stats import norm
-from scipy.stats import t as student
+from scipy.stats import t as student_t
 
 from .._core.compat import Interval, independent_random_state, validated
 from .._core.types import ArrayLike, Column, Floats, Seed
@@ -18,7 +19,8 @@ from ._resampling import (
     make_strata,
 )
 
-# Fewer queries give too few different bootstrap samples, so they get Student's interval.
+# With fewer queries there are too few different bootstrap samples: 5 queries have 126 and
+# 6 have 462. The interval is then Student's.
 _MIN_QUERIES_TO_RESAMPLE = 6
 
 
@@ -39,34 +41,36 @@ def mean_interval(
 ) -> tuple[float | Floats, float | Floats]:
     """Confidence interval of a mean over queries.
 
-    The interval is the expanded percentile bootstrap: quantiles of the means of queries
-    that are drawn with replacement. Bootstrap means vary less than the true mean, and the
-    variance is unknown, so the levels of the quantiles are widened as in Student's t. The
-    interval is not symmetric if the values are skewed, as values of AP and reciprocal rank
-    are. With 20 queries its coverage is nearer to `confidence_level` than the coverage of
-    BCa and percentile-t intervals. With fewer than 6 queries there are too few different
-    samples, and the interval is Student's.
+    The interval is the expanded percentile bootstrap: its ends are quantiles of bootstrap
+    means, which are means of queries drawn with replacement. Bootstrap means vary less than
+    means of new queries from the population, and the variance is only estimated. So the
+    levels of the quantiles are nearer to 0 and 1, by the ratio of both standard errors and
+    by Student's t distribution. The interval is not symmetric if the values are skewed, as
+    values of AP and reciprocal rank are. With 20 queries its coverage is nearer to
+    `confidence_level` than the coverage of BCa and percentile-t intervals. With fewer than
+    6 queries there are too few different samples, so the interval is Student's t interval,
+    which is symmetric.
 
     Parameters
     ----------
     values : array-like of shape (n_queries,) or (n_queries, n_columns)
-        One value of a measure per query, such as the `*_score` functions of
-        :mod:`sklearn_talr.metrics` return with ``average=False``. Columns are measures or
-        systems, and share the drawn queries.
+        One value of a measure per query, as the `*_score` functions of
+        :mod:`sklearn_talr.metrics` return with ``average=False``. Each column of a table is
+        a measure or a system. All columns share the drawn queries.
 
     confidence_level : float, default=0.95
-        Probability with which the interval of a sample of queries holds the mean of the
-        population that the queries come from. Above 0 and below 1.
+        Probability that the interval contains the mean of the population from which the
+        queries were drawn. Above 0 and below 1.
 
     symmetric : bool, default=False
-        Whether the mean is in the middle of the interval. Set it to True for differences
-        of two systems: 0 is then outside the interval if and only if the bootstrap test of
-        :func:`paired_test` rejects.
+        Whether the mean of `values` is in the middle of the interval. Set it to True for
+        differences of two systems: 0 is then outside the interval if and only if the
+        bootstrap test of :func:`paired_test` rejects.
 
     stratify : array-like of shape (n_queries,), default=None
         Label of each query's stratum. Each sample has the same number of queries per
         stratum as `values`. Use it if the number of queries of each kind was chosen, not
-        drawn. None makes no strata.
+        drawn. None: all queries are one stratum.
 
     n_resamples : int, default=10_000
         Number of samples, at least 100.
@@ -148,18 +152,15 @@ def expanded_interval(
     -------
     low, high : ndarray of shape (n_columns,)
     """
-    deviations = None
-    if resampling.strata.n >= _MIN_QUERIES_TO_RESAMPLE:
-        deviations = bootstrap_deviations(values, resampling, tie_variance).T
-    return _interval_of_deviations(
-        values,
-        deviations,
-        strata=resampling.strata,
-        confidence_level=confidence_level,
-        scale=_largest_deviations(values, resampling.strata),
-        symmetric=symmetric,
-        tie_variance=tie_variance,
-    )
+    strata = resampling.strata
+    errors = _errors_of_means(values, strata, confidence_level, tie_variance)
+    if strata.n < _MIN_QUERIES_TO_RESAMPLE:
+        return errors.student_interval()
+    deviations = bootstrap_deviations(values, resampling, tie_variance).T
+    rounding = _rounding_errors(values, strata)
+    if symmetric:
+        return errors.symmetric_interval(deviations, rounding)
+    return errors.percentile_interval(deviations, rounding)
 
 
 def interval_of_differences(values, pairs, resampling, confidence_level):
@@ -183,79 +184,120 @@ def interval_of_differences(values, pairs, resampling, confidence_level):
     low, high : ndarray of shape (n_pairs,)
     """
     first, second = pairs
-    deviations = None
-    if resampling.strata.n >= _MIN_QUERIES_TO_RESAMPLE:
-        by_column = bootstrap_deviations(values, resampling).T
-        # One pair at a time: differences of all pairs would take much memory.
-        deviations = (by_column[i] - by_column[j] for i, j in zip(first, second))
-    scale = _largest_deviations(values, resampling.strata)
-    return _interval_of_deviations(
-        values[:, first] - values[:, second],
-        deviations,
-        strata=resampling.strata,
-        confidence_level=confidence_level,
-        scale=np.maximum(scale[first], scale[second]),
-        symmetric=True,
-    )
+    strata = resampling.strata
+    differences = values[:, first] - values[:, second]
+    errors = _errors_of_means(differences, strata, confidence_level)
+    if strata.n < _MIN_QUERIES_TO_RESAMPLE:
+        return errors.student_interval()
+    by_column = bootstrap_deviations(values, resampling).T
+    # One pair at a time: deviations of all pairs at once would take much memory.
+    deviations = (by_column[i] - by_column[j] for i, j in zip(first, second))
+    # The rounding of a difference is relative to the columns, as they may be nearly equal.
+    rounding = _rounding_errors(values, strata)
+    rounding = np.maximum(rounding[first], rounding[second])
+    return errors.symmetric_interval(deviations, rounding)
 
 
-def _largest_deviations(values, strata):
-    """The largest absolute value of each column less the mean of its stratum."""
-    return np.abs(strata.centered(values)).max(axis=0, initial=0)
-
-
-def _interval_of_deviations(
-    values, deviations, *, strata, confidence_level, scale, symmetric, tie_variance=None
-):
-    """Interval of means by the deviations of bootstrap means; without any, Student's.
+@dataclass(frozen=True)
+class _ErrorsOfMeans:
+    """Means over queries, and how far an interval reaches from them.
 
     Parameters
     ----------
-    values : ndarray of shape (n_queries, n_columns)
+    mean : ndarray of shape (n_columns,)
 
-    deviations : iterable of n_columns ndarrays of shape (n_resamples,), or None
+    margin : ndarray of shape (n_columns,)
+        Student's t quantile times the standard error of the mean. NaN for a single query.
 
-    strata : Strata
-
-    confidence_level : float
-
-    scale : ndarray of shape (n_columns,)
-        Size of the values: rounding is relative to it.
-
-    symmetric : bool
-
-    tie_variance : ndarray of shape (n_queries, n_columns), default=None
+    tail : ndarray of shape (n_columns,)
+        Share of bootstrap means that the expanded interval leaves out at each end.
     """
+
+    mean: np.ndarray
+    margin: np.ndarray
+    tail: np.ndarray
+
+    def student_interval(self):
+        """Ends of Student's t interval, for queries that are too few to resample."""
+        return self.mean - self.margin, self.mean + self.margin
+
+    def symmetric_interval(self, deviations, rounding):
+        """Ends of the interval by quantiles of the absolute deviations of bootstrap means.
+
+        Parameters
+        ----------
+        deviations : iterable of n_columns ndarrays of shape (n_resamples,)
+
+        rounding : ndarray of shape (n_columns,)
+        """
+        reach = _quantiles(map(np.abs, deviations), 1 - 2 * self.tail, rounding)
+        return self.mean - reach, self.mean + reach
+
+    def percentile_interval(self, deviations, rounding):
+        """Ends of the interval by quantiles of the deviations, one for each end.
+
+        Parameters
+        ----------
+        deviations : ndarray of shape (n_columns, n_resamples)
+
+        rounding : ndarray of shape (n_columns,)
+        """
+        low = self.mean + _quantiles(deviations, self.tail, rounding)
+        high = self.mean + _quantiles(deviations, 1 - self.tail, rounding)
+        return low, high
+
+
+def _errors_of_means(values, strata, confidence_level, tie_variance=None):
+    """Means and their errors; the parameters are those of `expanded_interval`."""
     mean = values.mean(axis=0)
     if strata.n_free < 1:
-        return np.full_like(mean, np.nan), np.full_like(mean, np.nan)
-    deviate = student.isf((1 - confidence_level) / 2, strata.n_free)
+        unknown = np.full_like(mean, np.nan)
+        return _ErrorsOfMeans(mean, margin=unknown, tail=unknown)
+    t_quantile = student_t.isf((1 - confidence_level) / 2, strata.n_free)
     error, bootstrap_error = strata.standard_errors(values, tie_variance)
-    if deviations is None:
-        return mean - deviate * error, mean + deviate * error
-    # How much more a mean varies than the mean of a bootstrap sample
+    # How much more the mean of new queries varies than the mean of a bootstrap sample. Both
+    # errors are 0 if all values are equal.
     expansion = np.ones_like(error)
     np.divide(error, bootstrap_error, out=expansion, where=bootstrap_error > 0)
-    tail = norm.sf(deviate * expansion)
-    if symmetric:
-        reach = _quantiles(map(np.abs, deviations), 1 - 2 * tail, scale)
-        return mean - reach, mean + reach
-    low = mean + _quantiles(deviations, tail, scale)
-    high = mean + _quantiles(deviations, 1 - tail, scale)
-    return low, high
+    return _ErrorsOfMeans(
+        mean, margin=t_quantile * error, tail=norm.sf(t_quantile * expansion)
+    )
 
 
-def _quantiles(samples, levels, scale):
-    """Quantile of each array of samples, at a level of its own, (n_columns,)."""
+def _rounding_errors(values, strata):
+    """Size of deviations that rounding alone can make, for each column."""
+    largest = np.abs(strata.centered(values)).max(axis=0, initial=0)
+    return ROUNDING * largest
+
+
+def _quantiles(deviations, levels, rounding):
+    """A quantile of each column's deviations, interpolated as by `np.quantile`.
+
+    Parameters
+    ----------
+    deviations : iterable of n_columns ndarrays of shape (n_resamples,)
+
+    levels : ndarray of shape (n_columns,)
+        Level of each column's quantile, from 0 to 1.
+
+    rounding : ndarray of shape (n_columns,)
+        A quantile of at most this size becomes 0.
+
+    Returns
+    -------
+    quantiles : ndarray of shape (n_columns,)
+    """
     quantiles = np.empty(len(levels))
-    for column, sample in enumerate(samples):
-        place = levels[column] * (len(sample) - 1)
-        below = int(place)
-        ordered = np.partition(sample, below)
-        low = ordered[below]
-        high = ordered[below + 1 :].min(initial=np.inf)
-        # No sample is above the last place, so high is infinite there.
-        quantiles[column] = low + (place - below) * (high - low) if place > below else low
-    # Rounding alone makes deviations as small as these.
-    quantiles[np.abs(quantiles) <= ROUNDING * scale] = 0.0
+    for column, of_column in enumerate(deviations):
+        position = levels[column] * (len(of_column) - 1)
+        lower_position = int(position)
+        # A partition takes less time than sorting all deviations.
+        partitioned = np.partition(of_column, lower_position)
+        quantiles[column] = partitioned[lower_position]
+        # Nothing is above the last position, so it needs no interpolation.
+        if position > lower_position:
+            next_higher = partitioned[lower_position + 1 :].min()
+            gap = next_higher - partitioned[lower_position]
+            quantiles[column] += (position - lower_position) * gap
+    quantiles[np.abs(quantiles) <= rounding] = 0.0
     return quantiles

@@ -17,12 +17,15 @@ from ._targets import NO_TARGETS, Targets
 
 @dataclass(frozen=True, eq=False)
 class Index:
-    """Codes, items and targets, never changed but replaced as a whole.
+    """The items of a database: codes, ids, targets and features.
 
-    A call takes this object once. So codes, targets and hasher fit together although
-    another thread adds or removes items meanwhile. Items are known by two numbers: the
-    *row* of an item is its place among the codes that are there, its *index* the place
-    among all items given so far, which stays when others are removed.
+    An index never changes: `add` and `remove` return another one. A search takes the index
+    of its database once, so its codes, targets and hasher belong together, even if another
+    thread adds or removes items meanwhile.
+
+    An item has two numbers. Its *row* is its place among the items that are present. Its
+    *index* is its place among all items added so far, and stays the same when other items
+    are removed.
 
     Parameters
     ----------
@@ -36,25 +39,26 @@ class Index:
         Length of the codes and names of their bits.
 
     n_indices : int
-        Number of indices given so far. The index of a removed item is not given again.
+        Number of items added so far, with those removed since: no index is used again.
 
     numbers : ndarray of shape (n_items,) or None
-        Index of each row, ascending; None while nothing has been removed.
+        Index of each row, ascending. None while nothing has been removed: the index of an
+        item is then its row.
 
     targets : Targets
-        Targets of all items given so far, if any.
+        Targets of all items added so far, if any.
 
     ids : Ids or None
         Ids of the rows, if the items have any.
 
     hasher : FittedHasher or None
-        The hasher of HashedNeighbors.
+        Hasher that encoded the items, if `HashedNeighbors` holds them.
 
     features : StackedRows or None
-        Features of all items given so far, if candidates are rescored.
+        Features of all items added so far, if candidates are rescored.
 
     lookup : RadiusLookup
-        Tables for searches within a radius.
+        Tables for searches within a radius, a cache that each new index fills itself.
     """
 
     words: np.ndarray
@@ -83,32 +87,55 @@ class Index:
         )
 
     def add(self, packed, y, ids, X):
-        """The index with more items, which must have terms and ids if the others do.
+        """The index with more items.
 
-        Features X are kept if features of the others are.
+        If the items of this index have ids, or terms of their codes, new items must have
+        them, too; otherwise they must have none. The same is true of targets `y`, unless
+        targets are the numbers of the items.
+
+        Parameters
+        ----------
+        packed : PackedCodes
+            Codes of the new items.
+
+        y : targets of length n_new, or None
+
+        ids : array-like of shape (n_new,), or None
+
+        X : array-like of shape (n_new, n_features), or None
+            Features of the new items, kept if this index keeps features.
+
+        Raises
+        ------
+        ValueError
+            If new items lack what the others have, or have what the others lack.
         """
         self._refuse_other_terms(packed)
         self._refuse_mixture_of_ids(ids)
         if ids is not None:
             ids = read_ids(ids, len(packed))
             self._refuse_other_type(ids, "ids")
-        n_indices = self.n_indices + len(packed)
-        numbers = self.numbers
-        if numbers is not None:
-            numbers = np.concatenate((numbers, np.arange(self.n_indices, n_indices)))
-            numbers = _as_small_integers(numbers, n_indices)
         return replace(
             self,
             words=fixed(np.hstack((self.words, columns_of(packed.data)))),
             terms=CodeTerms.join([self.terms, packed.terms]),
-            n_indices=n_indices,
-            numbers=numbers,
+            n_indices=self.n_indices + len(packed),
+            numbers=self._numbers_with(len(packed)),
             targets=self.targets.append(y, len(packed)),
             ids=None if ids is None else self.ids.add(ids),
             features=None if self.features is None else self.features.append(X),
         )
 
+    def _numbers_with(self, n_new):
+        """The field `numbers` of the index with so many more items."""
+        if self.numbers is None:
+            return None
+        n_indices = self.n_indices + n_new
+        new_indices = np.arange(self.n_indices, n_indices)
+        return _as_small_integers(np.concatenate((self.numbers, new_indices)), n_indices)
+
     def _refuse_other_terms(self, packed):
+        """Raise ValueError if new codes have more or fewer terms than the others."""
         n_terms = self.terms.n_terms
         n_added = packed.terms.n_terms
         if n_added != n_terms:
@@ -118,6 +145,7 @@ class Index:
             )
 
     def _refuse_mixture_of_ids(self, ids):
+        """Raise ValueError if only the new items have ids, or only the others."""
         if (ids is None) == (self.ids is None):
             return
         if self.ids is None:
@@ -132,7 +160,10 @@ class Index:
         )
 
     def remove(self, indices):
-        """The index without the items of these indices or ids."""
+        """The index without some items, named by their ids, or by indices if none have ids.
+
+        Targets and features of removed items stay, since indices count removed items, too.
+        """
         items = read_items(indices, "indices")
         refuse_numbers_of_all_items(items, self, "indices")
         rows = np.unique(self.rows_of(items, "indices"))
@@ -140,23 +171,24 @@ class Index:
             return self
         if rows.size == self.n_items:
             raise ValueError("indices would leave no item; fit another database instead.")
-        stays = np.ones(self.n_items, dtype=bool)
-        stays[rows] = False
+        is_kept = np.ones(self.n_items, dtype=bool)
+        is_kept[rows] = False
         return replace(
             self,
-            words=fixed(np.ascontiguousarray(self.words[:, stays])),
-            terms=self.terms.rows(stays),
-            numbers=_as_small_integers(self.indices[stays], self.n_indices),
-            ids=None if self.ids is None else self.ids.keep(stays),
+            words=fixed(np.ascontiguousarray(self.words[:, is_kept])),
+            terms=self.terms.rows(is_kept),
+            numbers=_as_small_integers(self.indices[is_kept], self.n_indices),
+            ids=None if self.ids is None else self.ids.keep(is_kept),
         )
 
     def rows_of(self, items, name):
-        """Rows of items, in their order.
+        """Row of each item.
 
         Parameters
         ----------
         items : list of str, or ndarray of shape (n_items,) of int64
-            Ids if the items have some, else indices, as `read_ids` returns them.
+            Ids if the items of the index have some, else indices, as `read_ids` returns
+            them.
 
         name : str
             Name of the argument in errors.
@@ -164,7 +196,7 @@ class Index:
         Returns
         -------
         rows : ndarray of shape (n_items,), dtype int64
-            The rows.
+            Rows in the order of `items`.
 
         Raises
         ------
@@ -181,44 +213,61 @@ class Index:
         rows = self.find(items)
         missing = np.flatnonzero(rows < 0)
         if missing.size:
-            unknown = dict.fromkeys(items[place] for place in missing.tolist())
-            examples = np.array(list(unknown)[:5]).tolist()
-            attribute = "indices_" if self.ids is None else "ids_"
-            raise ValueError(
-                f"{name} contains {examples}, which are not in the database; of "
-                f"{len(items)} items {missing.size} are not. Pass entries of "
-                f"`{attribute}`. A mask of `include` or `exclude` may name removed items, "
-                "too."
-            )
+            self._refuse_missing_items(items, missing, name)
         return rows
 
+    def _refuse_missing_items(self, items, missing, name):
+        """Raise ValueError that shows the first five missing items, each once.
+
+        Parameters
+        ----------
+        items : list of str, or ndarray of shape (n_items,) of int64
+
+        missing : ndarray of shape (n_missing,) of int
+            Places of the missing ones among the items.
+
+        name : str
+            Name of the argument.
+        """
+        different = list(dict.fromkeys(items[place] for place in missing.tolist()))
+        examples = np.array(different[:5]).tolist()
+        attribute = "indices_" if self.ids is None else "ids_"
+        raise ValueError(
+            f"{name} contains {examples}, which are not in the database; of "
+            f"{len(items)} items {missing.size} are not. Pass entries of "
+            f"`{attribute}`. A mask of `include` or `exclude` may name removed items, "
+            "too."
+        )
+
     def find(self, items):
-        """Row of each item, known by its id or index, and -1 if it is not there."""
+        """Row of each item, by its id, or by its index if none have ids; -1 if absent."""
         if self.ids is not None:
             return self.ids.find(items)
         return self.find_indices(np.asarray(items, dtype=np.int64))
 
     def find_indices(self, indices):
         """Row of each index, and -1 if no item of the database has it."""
-        is_here = (indices >= 0) & (indices < self.n_indices)
         if self.numbers is None:
-            return np.where(is_here, indices, -1)
-        rows = np.minimum(np.searchsorted(self.numbers, indices), self.n_items - 1)
-        is_here &= self.numbers[rows] == indices
-        return np.where(is_here, rows, -1)
+            is_present = (indices >= 0) & (indices < self.n_indices)
+            return np.where(is_present, indices, -1)
+        rows = np.searchsorted(self.numbers, indices)
+        # The row of an index above all others would be n_items.
+        rows = np.minimum(rows, self.n_items - 1)
+        return np.where(self.numbers[rows] == indices, rows, -1)
 
     def _refuse_other_type(self, ids, name):
-        """Raise ValueError if ids are of another type than the ids of the items."""
+        """Raise ValueError if ids are strings and the index has integers, or vice versa."""
+        # `read_ids` returns strings as a list, and integers as an array.
         noun = "strings" if isinstance(ids, list) else "integers"
         if not len(ids) or noun == self.ids.noun:
             return
         example = np.array(ids[:1]).tolist()[0]
         id_of_item = self.ids.of_rows(np.zeros(1, dtype=np.int64)).item()
-        maker = "int" if self.ids.noun == "integers" else "str"
+        wanted_type = "int" if self.ids.noun == "integers" else "str"
         raise ValueError(
             f"{name} holds {noun}, such as {example!r}, and the ids of the database are "
             f"{self.ids.noun}, such as {id_of_item!r}: none can be equal. Make them of one "
-            f"type, as by [{maker}(i) for i in {name}]."
+            f"type, as by [{wanted_type}(i) for i in {name}]."
         )
 
     @property
@@ -227,45 +276,51 @@ class Index:
         return self.columns.n_bits
 
     def has_distances(self, weights):
-        """Whether queries of weights have distances to the codes, and not scores alone."""
-        has_no_terms = self.terms.n_terms == 0
-        return has_no_terms and word_size(self.n_bits, weights.shape[1]) == 1
+        """Whether queries of these weights have distances to codes, and not only scores.
+
+        They have if codes have neither factors nor addends, and if each bit has a weight.
+        """
+        if self.terms.n_terms:
+            return False
+        return word_size(self.n_bits, weights.shape[1]) == 1
 
     @property
     def n_items(self):
-        """Number of items."""
+        """Number of items that are present."""
         return self.words.shape[1]
 
     @property
     def nbytes(self):
         """Bytes of memory for the items, without targets and features."""
-        parts = self.words, self.terms, self.numbers, self.ids, self.lookup
+        parts = [self.words, self.terms, self.numbers, self.ids, self.lookup]
         return sum(part.nbytes for part in parts if part is not None)
 
     @property
     def indices(self):
-        """Indices of the items, ascending."""
-        numbers = np.arange(self.n_items) if self.numbers is None else self.numbers
-        return numbers.astype(np.int64, copy=False)
+        """Index of each row, ascending, shape (n_items,) of int64."""
+        if self.numbers is None:
+            return np.arange(self.n_items, dtype=np.int64)
+        return self.numbers.astype(np.int64, copy=False)
 
     def indices_of(self, rows):
-        """Indices of rows."""
+        """Index of each of these rows."""
         return rows if self.numbers is None else self.numbers[rows].astype(np.int64)
 
     def named(self, rows):
-        """Ids of rows; their indices if items have no ids."""
+        """Name of each of these rows: its id, or its index if items have no ids."""
         return self.indices_of(rows) if self.ids is None else self.ids.of_rows(rows)
 
     def bits_of(self, rows):
-        """Packed bytes of the codes of rows."""
+        """Packed codes of these rows, shape (n_rows, n_bytes) of uint8."""
         return np.ascontiguousarray(self.words[:, rows].T).view(np.uint8)
 
     @property
     def codes(self):
-        """Packed codes of the items, in the order of their indices."""
+        """Codes of all rows as `PackedCodes`, in the order of their indices."""
         return wrap_bytes(self.bits_of(slice(None)), self.n_bits, terms=self.terms)
 
     def __getstate__(self):
+        # Tables take memory, and the index that is loaded can make them again.
         return vars(self) | {"lookup": RadiusLookup()}
 
     def __str__(self):
@@ -274,4 +329,5 @@ class Index:
 
 
 def _as_small_integers(numbers, n_indices):
+    """Indices below `n_indices` in 4 bytes each, or in 8 bytes if 4 are too few."""
     return numbers.astype(np.int64 if n_indices >> 31 else np.int32, copy=False)
