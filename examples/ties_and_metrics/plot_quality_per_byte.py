@@ -2,8 +2,8 @@
 Quality per byte, and what ties do to it
 ========================================
 
-BitBudget is a benchmark of compressed embeddings: how much of their nDCG@10, the NDCG of
-the first ten documents, is kept, and for how many bytes. A method is entered by a
+BitBudget is a benchmark of compressed embeddings. It measures the share of their
+``nDCG@10`` (NDCG of the first ten documents) that is kept, and the bytes per document. A method is entered by a
 decorator. It returns a score for each query and document, and the bytes that a document
 takes. Here codes of :class:`~sklearn_talr.hashing.AdditiveHasher` and
 :class:`~sklearn_talr.hashing.ITQHasher` are entered beside its own methods.
