@@ -1,7 +1,7 @@
 """Who imports whom in the package, read from its files.
 
 A *room* is a folder directly in the package. Every room may import `_core`, on which all
-stand, and `_loops`. CONTRIBUTING.md draws the three wings.
+stand, and `_loops`. CONTRIBUTING.md lists the rooms.
 """
 
 import ast

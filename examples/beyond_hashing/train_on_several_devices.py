@@ -2,9 +2,10 @@
 Several devices: one ranking loss over the batches of all processes
 ===================================================================
 
-A ranking of many items says more than a ranking of few. Where several processes train one
-network, ``TieAwareLoss(gather=True)`` lets the items of each process rank those of all, so
-that two processes with 128 images each train as one would with 256. Start it by torchrun::
+Rankings of many items give better gradients than rankings of few. If several processes
+train one network, ``TieAwareLoss(gather=True)`` lets the items of each process rank the
+items of all processes. Two processes with 128 images each then train like one process with 256
+images. Start the script with torchrun::
 
     cd examples/beyond_hashing
     torchrun --standalone --nproc-per-node 2 train_on_several_devices.py
@@ -12,7 +13,7 @@ that two processes with 128 images each train as one would with 256. Start it by
 The script trains the same network twice: with gradients that it averages itself, and in
 DistributedDataParallel, which does the same. The images are handwritten digits that come
 with scikit-learn; ``--fashion-mnist`` fetches Fashion-MNIST from OpenML.
-:doc:`/user_guide/large_data` is the chapter on training of this size.
+:doc:`/user_guide/large_data` explains training on several GPUs or processes.
 """
 
 # sphinx_gallery_thumbnail_path = "thumbnails/train_on_several_devices.svg"

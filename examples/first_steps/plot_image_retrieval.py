@@ -1,12 +1,12 @@
 """
-Photographs that find similar photographs
-=========================================
+Image retrieval: four hashers with 16 bits
+==========================================
 
-A photograph of a shirt asks for others like it. This example turns photographs of clothes
-into codes of 16 bits, two bytes each, by four hashers, and looks at what they find.
-:doc:`/user_guide/what_hashing_is` introduces the words.
+A photograph of a shirt is a query for similar photographs. In this example, four hashers
+encode photographs of clothes in 16 bits (two bytes) each, and their search results are
+compared. :doc:`/user_guide/what_hashing_is` introduces the terms.
 
-The photographs are those of Fashion-MNIST, 28 x 28 pixels of gray. Debian's package
+The photographs are from Fashion-MNIST, with 28 x 28 gray pixels. Debian's package
 ``dataset-fashion-mnist`` installs them; ``--fashion-mnist`` on the command line fetches
 them from OpenML. Without either the example takes scikit-learn's handwritten digits, and
 says so.
@@ -15,8 +15,8 @@ says so.
 # %%
 # Queries, training rows and database
 # -----------------------------------
-# A thousand photographs ask, 3 000 others train the hashers, and 10 000 more are searched.
-# So neither query nor database was seen by a hasher before.
+# 1 000 photographs are queries, 3 000 others are training rows, and 10 000 more are the
+# database. So no hasher is trained on a query or on an item of the database.
 
 import gzip
 import sys
@@ -72,11 +72,11 @@ print(f"{len(X_query)} queries, {len(X_train)} training rows, {len(X_database)} 
 # %%
 # Four hashers
 # ------------
-# LSH takes random directions, ITQ learns without labels, and TALR learns to rank images of
-# the same kind first: by linear functions of the pixels, or by codes of the probabilities
-# that a teacher gives (:doc:`/user_guide/train_with_labels`). Average precision is that of
-# the queries, averaged over all orders of tied images, with the worst and the best beside
-# it.
+# LSH uses random directions, ITQ learns without labels, and TALR learns to rank images of
+# the same class first. TALR is trained on the pixels, and in two stages on the class
+# probabilities of a classifier (:doc:`/user_guide/train_with_labels`). The table shows the
+# mean average precision of the queries: the mean over all orders of tied images, and the
+# values of the worst and the best order.
 
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler

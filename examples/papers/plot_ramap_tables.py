@@ -2,11 +2,11 @@
 What mean average precision overlooks: the RAMAP tables
 =======================================================
 
-Hash lookup pays for every bucket within its radius, and mean average precision (MAP) does
-not notice. Jiang, Li and Li ("On the Evaluation Metric for Hashing") show it by codes to
-which bits without any information are appended: MAP stays the same, precision and recall
-within a radius often do too, and only their radius-aware MAP (RAMAP) tells that the longer
-codes are worse. This example prints Tables 2 and 3 of the paper for scikit-learn's digits.
+Hash lookup takes time for every bucket within its radius, but mean average precision (MAP)
+does not measure this cost. Jiang, Li and Li ("On the Evaluation Metric for Hashing") show
+this by appending bits without information to codes. MAP stays the same, and precision and
+recall within a radius often stay the same. Only their radius-aware MAP (RAMAP) is lower for
+the longer codes. This example prints Tables 2 and 3 of the paper for scikit-learn's digits.
 :doc:`/user_guide/hash_lookup` derives RAMAP.
 """
 
@@ -51,7 +51,7 @@ def count(n_extra, same=True):
 
 
 # %%
-# Table 2: MAP does not tell the three apart, RAMAP does
+# Table 2: MAP of the three codes is equal, RAMAP is not
 # ------------------------------------------------------
 # One bit is appended. A column stands for a number of returned samples (MAP) and a radius
 # (RAMAP). AP of the first k samples is here divided by the relevant ones among them, as in
@@ -108,8 +108,8 @@ for name, n_extra in zip(methods, (0, 1, 8)):
     print_row("buckets", name, at_radii(lookup_cost(n_bits + n_extra)), digits=0)
 
 # %%
-# The same as a picture
-# ---------------------
+# RAMAP as a figure
+# -----------------
 # Two panels of :class:`~sklearn_talr.metrics.RadiusDisplay`, for 3 appended bits. The
 # precision of LSH and LSHSE is the same, and that of LSHDE the same three radii later. In
 # RAMAP, LSHSE falls behind LSH by a few percent, and LSHDE by a factor of hundreds.

@@ -104,9 +104,9 @@ figure.savefig("fingerprints.png", dpi=120)
 # %%
 # On 4 832 molecules from RDKit's own files (Morgan fingerprints of 2 048 bits, 500 of them
 # queries) AdditiveHasher finds 0.76 of the ten most similar items, and 0.998 of them among
-# 100 candidates. TALRHasher finds 0.55 and 0.94. By Hamming distance nDCG@10 is 0.730 with
-# TALRHasher (0.766 with ``batch_size=1000``), 0.726 with the folded fingerprint, 0.614 with
-# ITQ and 0.494 with random hyperplanes (LSH).
+# 100 candidates. TALRHasher finds 0.55 and 0.94. With the Hamming distance ``nDCG@10`` is
+# 0.730 with TALRHasher (0.766 with ``batch_size=1000``), 0.726 with the folded fingerprint,
+# 0.614 with ITQ and 0.494 with random hyperplanes (LSH).
 #
 # Virtual screening: enrichment with ties
 # ---------------------------------------

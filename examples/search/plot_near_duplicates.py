@@ -62,10 +62,10 @@ for name, values in {
 # %%
 # A radius by labeled pairs
 # -------------------------
-# In practice nobody has labeled all rows. But some hundred of the pairs that are found
-# within a generous radius can be shown to somebody, who says which are duplicates. Here
-# ``item`` answers. With ``confidence`` the radius is one whose precision is hardly below
-# what was asked for: it heeds that the labeled pairs are few.
+# In practice most rows are not labeled. But a person can label several hundred of the pairs
+# found within a large radius as duplicates or not. In this example ``item`` provides these
+# labels. With ``confidence``, a lower confidence bound of the precision must reach the
+# requested precision, because the labeled pairs are few.
 
 neighbors = HammingNeighbors(radius=30).fit(codes)
 found = neighbors.radius_neighbors(return_distance=False)

@@ -162,8 +162,8 @@ figure.savefig("text_embeddings.png", dpi=150)
 print("Figure saved as text_embeddings.png")
 
 # %%
-# Who wins, and why
-# -----------------
+# Comparison of the codes
+# -----------------------
 # Codes of AdditiveHasher win by far. Alone they find three quarters of the ten nearest, and
 # with 20 candidates more than the others with 50. Their queries are not rounded to bits,
 # and each code is chosen so that the vectors of its bits add up to the direction of its

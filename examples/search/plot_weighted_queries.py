@@ -2,18 +2,18 @@
 Weighted queries against binary codes
 =====================================
 
-A database of millions of items has to be short, and its codes are binary. A query comes
-alone: it need not be rounded. This example shows what rounding it loses, and what is gained
-when the bits are made for queries that are not rounded.
-:doc:`/user_guide/asymmetric_distance` tells when to do so.
+The codes of millions of items must be short, so they are binary. A query is not stored, so
+it can stay real-valued (asymmetric distance). This example shows how much average precision
+is lost if queries are rounded to bits, and how much is gained with bits that are learned
+for real-valued queries. :doc:`/user_guide/asymmetric_distance` explains when to use them.
 """
 
 # %%
 # Geometry of asymmetric distance
-# ------------------------------------------
+# -------------------------------
 # The codes of two bits are the corners of a square. A binary query is also a corner, and
-# two corners have the same distance from it. A real-valued query is a direction, and every
-# corner has its own score.
+# two other corners have the same distance from it. A real-valued query is a direction, and
+# every corner has its own score.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -51,13 +51,14 @@ axes[0].set_ylabel("second bit")
 figure.savefig("weighted_queries.png", dpi=120)
 
 # %%
-# What it gains on handwritten digits
-# -----------------------------------
-# Three ways to few bits, each searched by Hamming distance and by weighted queries:
-# a linear function trained on the ranking, the same of the probabilities of a teacher
-# (:doc:`/user_guide/train_with_labels`), and bits that add up to these probabilities. A
-# third of the digits ask, and a third is the database. A hundred of the others are trained
-# on: with more, the teacher leaves little doubt.
+# Gain on handwritten digits
+# --------------------------
+# Three kinds of short codes are searched with the Hamming distance and with real-valued
+# (weighted) queries: a linear function of the features, trained on the ranking; the same
+# function of class probabilities (:doc:`/user_guide/train_with_labels`); and an additive
+# quantizer of these probabilities. A third of the digits are queries, and a third is the
+# database. 100 of the other digits are training rows; with more training rows, most
+# probabilities would be near 0 or 1.
 
 from sklearn.datasets import load_digits
 from sklearn.frozen import FrozenEstimator
@@ -98,7 +99,7 @@ for (name, query), values in curves.items():
     print(f"{name:32s}{query:17s}" + "".join(f"{value:6.3f}" for value in values))
 
 # %%
-# Solid lines are weighted queries.
+# Solid lines are real-valued queries, dotted lines are binary queries.
 
 figure, ax = plt.subplots(figsize=(5.6, 3.8), layout="constrained")
 styles = {

@@ -61,9 +61,9 @@ for name, n_bits, worst, expected, best in zip(
 # %%
 # Precision along the ranking
 # ---------------------------
-# Curves of several methods go onto the same Axes: each display is given those of the one
-# before. Bands span the worst to the best order of ties. With 16 bits they are still as
-# wide as many a published improvement.
+# Curves of several methods are drawn on the same Axes: each display gets the Axes of the
+# previous display. Bands extend from the worst to the best order of ties. With 16 bits the
+# bands are still as wide as many published improvements.
 
 # sphinx_gallery_thumbnail_number = 2
 

@@ -2,28 +2,29 @@
 Quality per byte, and what ties do to it
 ========================================
 
-BitBudget is a benchmark of compressed embeddings: how much of their nDCG@10, the NDCG of
-the first ten documents, is kept, and for how many bytes. A method is entered by a
-decorator. It returns a score for each query and document, and the bytes that a document
-takes. Here codes of :class:`~sklearn_talr.hashing.AdditiveHasher` and
-:class:`~sklearn_talr.hashing.ITQHasher` are entered beside its own methods.
+BitBudget is a benchmark of compressed embeddings. It measures the share of their
+``nDCG@10`` (NDCG of the first ten documents) that is kept, and the bytes per document. A
+decorator registers a method, which returns a score for each query and document, and the
+bytes per document. This example adds codes of
+:class:`~sklearn_talr.hashing.AdditiveHasher` and :class:`~sklearn_talr.hashing.ITQHasher`
+to BitBudget's own methods.
 
-Hamming distances are small integers, so that many documents share one. BitBudget takes tied
-documents in whatever order `argpartition` leaves them. So each row gets three more numbers:
-of the worst order, of the best, and the mean over all orders.
-:doc:`/user_guide/results` has the numbers of judged collections.
+Hamming distances are small integers, so many documents have the same distance. BitBudget
+takes tied documents in the arbitrary order that `argpartition` returns. Therefore each row
+also shows three other values: for the worst order, for the best order, and the mean over
+all orders. :doc:`/user_guide/results_embeddings` has values for judged collections.
 
-``pip install bitbudget`` brings the benchmark. Without it the example runs with our own
-methods, and without BitBudget's own column.
+``pip install bitbudget`` installs the benchmark. Without it, the example runs only the
+methods of this library, and leaves out BitBudget's column.
 """
 
 # %%
 # A collection with judgments
 # ---------------------------
-# The documentation strings of scikit-learn. The sentences of a string are dealt out in
-# turn: the first, third and so on make a query, the second, fourth and so on the document
-# that it should find. The embeddings are those of latent semantic analysis, which are made
-# anywhere in some seconds.
+# The collection is made from the documentation strings of scikit-learn. The first, third,
+# fifth ... sentences of a string are a query. The second, fourth, sixth ... sentences are
+# the relevant document. Embeddings are computed by latent semantic analysis, which takes a
+# few seconds on any machine.
 
 import ast
 import re
@@ -185,10 +186,10 @@ for name, values in tables.items():
     print(f"{values['affected']:10.0%}")
 
 # %%
-# Who counts bits has ties, and the shorter the code, the wider is the interval. Scores that
-# are real numbers have few: those of documents that share a code or an embedding. Where the
-# intervals of two methods overlap, an order of the documents can turn their comparison
-# around.
+# Hamming distances have many ties, and the shorter the code, the wider is the interval.
+# Real-valued scores have few ties: only documents with equal codes or equal embeddings are
+# tied. If the intervals of two methods overlap, the order of the documents can reverse
+# their comparison.
 
 import matplotlib.pyplot as plt
 

@@ -369,7 +369,7 @@ def compare_runs(
 
     measures : str, Measure, object of ir_measures, or sequence of them, default=None
         Measures of judgments and runs, if they were not passed by position. None means AP,
-        nDCG@10 and RR@10. Evaluations have their own.
+        ``nDCG@10`` and ``RR@10``. Evaluations have their own.
 
     test : {"randomization", "bootstrap", "t", "wilcoxon"}, default="randomization"
         The paired test; see :func:`~sklearn_talr.inference.paired_test`.
