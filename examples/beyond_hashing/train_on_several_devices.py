@@ -4,8 +4,8 @@ Several devices: one ranking loss over the batches of all processes
 
 Rankings of many items give better gradients than rankings of few. If several processes
 train one network, ``TieAwareLoss(gather=True)`` lets the items of each process rank the
-items of all processes. Two processes with 128 images each then train like one process with 256
-images. Start the script with torchrun::
+items of all processes. Two processes with 128 images each then train like one process with
+256 images. Start the script with torchrun::
 
     cd examples/beyond_hashing
     torchrun --standalone --nproc-per-node 2 train_on_several_devices.py
