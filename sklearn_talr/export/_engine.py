@@ -165,6 +165,6 @@ def warn_of_repeats(packed, *, n_links, n_items_per_node=1):
             f"{len(packed)} items have only {len(counts)} distinct codes, and up to "
             f"{counts.max()} share one. In a graph index with {n_links} links per node "
             "items of one code link to each other only, so that searches miss other items. "
-            "Index the distinct codes and expand each result to its items, as "
-            "HammingNeighbors does, or use an index that compares all codes."
+            "Index the distinct codes and expand each result to its items, or use an index "
+            "that compares all codes, such as HammingNeighbors."
         )

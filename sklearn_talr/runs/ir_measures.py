@@ -7,7 +7,6 @@ ir_measures.
 """
 
 import ir_measures
-from ir_measures import measures as _known
 from ir_measures import providers
 from ir_measures.providers.base import NOT_PROVIDED, Any, Choices
 
@@ -43,17 +42,17 @@ class TieAwareProvider(providers.Provider):
 
     NAME = "tie_aware"
     SUPPORTED_MEASURES = [
-        _known._AP(**_WITH_CUTOFF),
-        _known._Bpref(rel=Any()),
-        _known._ERR(cutoff=Any()),
-        _known._Judged(cutoff=Any()),
-        _known._P(**_WITH_CUTOFF),
-        _known._R(**_WITH_CUTOFF),
-        _known._RBP(cutoff=Any(), p=Any(), rel=Any()),
-        _known._RR(**_WITH_CUTOFF),
-        _known._Rprec(**_RELEVANCE),
-        _known._Success(**_WITH_CUTOFF),
-        _known._nDCG(cutoff=Any(), judged_only=Choices(False), **_GAINS),
+        type(ir_measures.AP)(**_WITH_CUTOFF),
+        type(ir_measures.Bpref)(rel=Any()),
+        type(ir_measures.ERR)(cutoff=Any()),
+        type(ir_measures.Judged)(cutoff=Any()),
+        type(ir_measures.P)(**_WITH_CUTOFF),
+        type(ir_measures.R)(**_WITH_CUTOFF),
+        type(ir_measures.RBP)(cutoff=Any(), p=Any(), rel=Any()),
+        type(ir_measures.RR)(**_WITH_CUTOFF),
+        type(ir_measures.Rprec)(**_RELEVANCE),
+        type(ir_measures.Success)(**_WITH_CUTOFF),
+        type(ir_measures.nDCG)(cutoff=Any(), judged_only=Choices(False), **_GAINS),
     ]
 
     def __init__(self):
