@@ -6,18 +6,18 @@ applies to a table of counts (``measure.of(histogram)``), to affinities and scor
 (:func:`~sklearn_talr.runs.evaluate_run`). Scorers, reports, displays, runs and losses also
 take its name, in any case, or one of its other names:
 
-=======  =====================  ================================================
-measure  other names            function of :mod:`sklearn_talr.metrics`
-=======  =====================  ================================================
-AP       map, average_precision `tie_aware_average_precision_score`
-nDCG                            `tie_aware_ndcg_score`
-DCG                             `tie_aware_dcg_score`
-P        precision              `tie_aware_precision_score`
-R        recall                 `tie_aware_recall_score`
-F1                              `tie_aware_f1_score`
-RR       mrr, reciprocal_rank   `tie_aware_reciprocal_rank_score`
-Success  hit_rate, hr           `tie_aware_hit_rate_score`
-=======  =====================  ================================================
+=======  ======================  ================================================
+measure  other names             function of :mod:`sklearn_talr.metrics`
+=======  ======================  ================================================
+AP       map, average_precision  `tie_aware_average_precision_score`
+nDCG                             `tie_aware_ndcg_score`
+DCG                              `tie_aware_dcg_score`
+P        precision               `tie_aware_precision_score`
+R        recall                  `tie_aware_recall_score`
+F1                               `tie_aware_f1_score`
+RR       mrr, reciprocal_rank    `tie_aware_reciprocal_rank_score`
+Success  hit_rate, hr            `tie_aware_hit_rate_score`
+=======  ======================  ================================================
 
 For example, ``"Success@10"``, ``"hit_rate@10"`` and ``"HR@10"`` are the same measure.
 
