@@ -188,7 +188,7 @@ class ScoreRule(NamedTuple):
     length_table: np.ndarray | None = None
 
     @classmethod
-    def of_codes(cls, factors, data):
+    def from_codes(cls, factors, data):
         """The rule of factors, with bounds a bit beyond those of some packed codes."""
         return cls(factors, *_bounds(factors.of(data)))
 
@@ -315,7 +315,7 @@ class WordFactors(NamedTuple):
     beyond: float
 
     @classmethod
-    def of_codebooks(cls, codebooks, mean):
+    def from_codebooks(cls, codebooks, mean):
         """The rule of codebooks of features with a mean."""
         return cls(codebooks, codebooks @ mean, 1 - float(mean @ mean))
 

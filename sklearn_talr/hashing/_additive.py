@@ -42,7 +42,7 @@ _ROWS_FOR_HEIGHTS = 4_096
 
 
 def _learns_in_parts(hasher):
-    """Return True if there is a partial_fit; raise AttributeError with the reason else."""
+    """Return True if there is a partial_fit; otherwise an AttributeError says why."""
     if hasher.method in ("axes", "codebooks"):
         raise AttributeError(
             "partial_fit improves single bits by alternations, which "
@@ -306,6 +306,11 @@ class AdditiveHasher(BaseHasher):
         -------
         self : object
             The fitted hasher.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If Ctrl-C has ended the fit early, which keeps the vectors found by then.
         """
         method = self._checked_method()
         return self._fit(X, y, method, self.max_samples, is_database=True)
@@ -460,6 +465,7 @@ class AdditiveHasher(BaseHasher):
         return float(n_found / (n_neighbors * n_samples))
 
     def _checked_method(self):
+        """Return `method`; raise ValueError if `n_bits` does not fit it."""
         if self.method == "codebooks" and self.n_bits % 8:
             raise ValueError(
                 f"n_bits={self.n_bits} is no multiple of 8, the bits of a word of "
@@ -468,10 +474,10 @@ class AdditiveHasher(BaseHasher):
         return self.method
 
     def _fit(self, X, y, method, max_samples, *, is_database=False):
-        """Fit a method, or choose one, by `max_samples` rows at most."""
+        """Fit a method, or for "auto" the best one, to at most `max_samples` rows."""
         X, seen = check_features(self, X)
         rng = independent_random_state(self.random_state)
-        # The order is random, since the first rows stand for all in several places.
+        # The order is random, because several stages use the first rows as a sample of all.
         sample = X[rng.permutation(X.shape[0])[:max_samples]]
         if self.metric != "cosine" and not sp.issparse(sample):
             sample = without_far_rows(sample)
@@ -496,12 +502,14 @@ class AdditiveHasher(BaseHasher):
         return replace_fitted(self, progress.finish(model))
 
     def _settings(self, max_iter):
+        """Collect the parameters that the fits of all methods need."""
         return CodeSettings(self.n_bits, self.alpha, max_iter, self.n_jobs)
 
     def _progress(self, X, y, seen, n_most, n_before=0):
         """Progress of at most `n_most` alternations, after `n_before` earlier ones."""
 
         def fitted(model):
+            """Fitted attributes of a model after the alternations done so far."""
             n_iter = n_before + progress.n_done
             return seen | _fitted_attributes(model, X, n_iter)
 
@@ -574,7 +582,7 @@ class _TrueNeighbors(NamedTuple):
 
     @classmethod
     def from_rows(cls, X, metric, n_neighbors):
-        """Scale checked rows by a power of 2 to at most 1."""
+        """Scale checked rows by a power of 2, so that no magnitude exceeds 1."""
         X = scaled(X, metric).astype(np.float64)
         if metric == "euclidean":
             X -= X.mean(axis=0)

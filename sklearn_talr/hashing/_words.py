@@ -35,11 +35,11 @@ _WORDS_ANEW = 4
 _N_NEIGHBORS = 10
 # Factors with roots of cosines must find this fraction more of these neighbors.
 _LEAST_GAIN = 0.003
-# Cosines of codes with their rows count as this much at least.
+# Cosines of codes with their rows are raised to at least this value.
 _LEAST_COSINE = 0.01
-# Height bits reach from one of these quantiles of heights over factors to the other: few
-# rows are far from all others. On both sides a margin of this share of the distance of the
-# quantiles is added.
+# Height bits cover the range between these two quantiles of heights over factors, so a few
+# rows far from all others do not widen the steps. On both sides a margin is added, this
+# share of the range.
 _QUANTILES_OF_HEIGHTS = 0.002, 0.998
 _SHARE_BEYOND_HEIGHTS = 0.1
 _TINY = np.finfo(np.float32).tiny
@@ -62,7 +62,8 @@ class Centering(NamedTuple):
         Root mean square length of the features less the mean; 1 under "cosine".
 
     lengths : ScoreRule, default=None
-        How lengths, in that unit, become bytes. None under "cosine": no lengths are needed.
+        Rule that turns lengths, in that unit, into bytes. None under "cosine", which needs
+        no lengths.
     """
 
     metric: str
@@ -111,7 +112,7 @@ class Centering(NamedTuple):
         The factors of some packed codes, `data`, set the bounds of all factors. Under
         "inner_product" one byte stands for the product of factor and length.
         """
-        rule = ScoreRule.of_codes(factors, data)
+        rule = ScoreRule.from_codes(factors, data)
         if self.lengths is None:
             return rule
         if self.metric == "inner_product":
@@ -163,7 +164,7 @@ class TangentProjection(NamedTuple):
 
     @property
     def start(self):
-        """The origin, from which tangents go."""
+        """The origin: tangents are directions from it."""
         return np.zeros_like(self.mean)
 
 
@@ -233,14 +234,14 @@ class AdditiveModel:
 
     Parameters
     ----------
-    frame : Centering
-        How features become directions and lengths.
+    frame : Centering or TangentProjection
+        How features become directions, and lengths or heights.
 
     vectors : ndarray of shape (n_bits, n_features) or (n_words, 256, n_features)
         Vectors of the bits, or of the values of words of eight bits; float32.
 
     factors : CodeFactors or WordFactors
-        Multiples by which sums of the vectors of codes are nearest to their rows.
+        Multiples that bring the sums of the vectors of codes nearest to their rows.
 
     moments : Moments, default=None
         Sums over the rows seen so far. Only for single bits found by alternations.
@@ -287,12 +288,13 @@ class AdditiveModel:
     def from_codebooks(cls, frame, codebooks):
         """Make a model of codebooks. Its rule must be set before it encodes."""
         codebooks = np.stack([codebook[order_of(codebook)] for codebook in codebooks])
-        return cls(frame, codebooks, WordFactors.of_codebooks(codebooks, frame.start))
+        return cls(frame, codebooks, WordFactors.from_codebooks(codebooks, frame.start))
 
     def set_rule(self, rows, is_rooted=False):
         """Set the rule, with the bounds of the factors of some rows' codes.
 
-        With `is_rooted`, which `judge` returns, factors are multiplied by roots of cosines.
+        If `is_rooted`, which `judge` returns, factors are multiplied by the fourth roots of
+        cosines.
         """
         if isinstance(self.frame, TangentProjection):
             # The rule needs heights, too, so `set_heights` sets it.

@@ -1,10 +1,10 @@
-"""How the vectors of words are found: least squares and better words in turn.
+"""Fits of the vectors of words: least squares for vectors, local search for words.
 
 Words of eight bits start as a residual quantizer (Chen et al., "Approximate Nearest
 Neighbor Search by Residual Vector Quantization", Sensors 2010), single bits as iterative
-quantization. Then vectors of least squared error are found for all words at once, and words
-anew, as in additive quantization (Babenko and Lempitsky, CVPR 2014; Martinez et al.,
-"LSQ++", ECCV 2018).
+quantization. Then two steps alternate, as in additive quantization (Babenko and Lempitsky,
+CVPR 2014; Martinez et al., "LSQ++", ECCV 2018): the vectors of all words are set to those
+of least squared error, and then the words of each row are searched again.
 """
 
 from copy import deepcopy
@@ -30,7 +30,9 @@ from ._words import (
     scaled,
 )
 
+# The first vectors are found with at most this many rows.
 _ROWS_TO_START_FROM = 10_000
+# Steps of Lloyd's algorithm for each starting codebook
 _LLOYD_STEPS = 3
 # Clusters are found along the first 8 principal axes, then along 32, with this many steps
 # each.
@@ -44,7 +46,7 @@ _ROUNDS = 2
 # The factors of the first rows set the bounds of all factors; after an interrupt, of fewer.
 _ROWS_FOR_BOUNDS = 4_096
 _FEW_ROWS = 256
-# Penalties of codebooks, one of which is chosen by held-out rows
+# Penalties of codebooks, one of which is chosen by held-out rows, and the penalty of bits
 _ALPHAS = 0.02, 0.1, 0.4
 _ALPHA_OF_BITS = 0.05
 # With fewer than 1 000 rows none is held out. Otherwise a tenth is, and 2 000 at most.
@@ -69,6 +71,8 @@ _MOST_ROOTED = 256
 # Tangents are tried if the mean is at least this long. For features of unit length the mean
 # has length 0 to 0.1 if they are centered, 0.86 for raw GIST, 0.57 for rectified networks.
 _LEAST_MEAN = 0.2
+# Tangents and directions are compared with at most this many rows, and bits in trials take
+# this many alternations.
 _ROWS_TO_CHOOSE_FRAME = 5_000
 ITERATIONS_OF_TRIALS = 3
 # Half of the rows are held out for this choice. With fewer rows their recall is too noisy.
@@ -403,7 +407,7 @@ def _alternate(alternation, max_iter, progress):
     An interrupt keeps the model so far, even in the first alternation: its vectors are
     solved for the words that the rows have at that time, some of which may be new.
     """
-    # Callbacks and interrupts ask for the model, which takes a solution of its own.
+    # The model is solved only when a callback or an interrupt asks for it.
     progress.state = partial(_finished, alternation)
     progress.n_least = 0
     progress.outcome = "the vectors found by then"
@@ -438,8 +442,8 @@ def _finished(alternation, is_whole=True):
 def _judge_without(alternation, n_held):
     """Judge a model of all but the first rows by these rows, see `AdditiveModel.judge`.
 
-    The model ends here: its table of codewords and the table of the model of all rows would
-    take 134 MB each with 32 codebooks.
+    The judged model is freed on return. It has a table of codewords of 134 MB with 32
+    codebooks, which should not lie beside the table of the model of all rows.
     """
     model = alternation.solve(slice(n_held, None))
     return model.judge(alternation.rows[:n_held])

@@ -16,7 +16,7 @@ def rule_of(seed, n_words, n_features=5):
     codebooks = rng.standard_normal((n_words, 256, n_features)).astype(np.float32)
     mean = rng.standard_normal(n_features)
     mean *= rng.random() / np.linalg.norm(mean)  # as means of rows of unit length are
-    return WordFactors.of_codebooks(codebooks, mean), mean
+    return WordFactors.from_codebooks(codebooks, mean), mean
 
 
 def draw(seed, n_words, n_codes=20):
@@ -39,7 +39,7 @@ def test_decodings_end_on_the_unit_sphere(seed, n_words):
 def test_a_factor_is_kept_in_a_byte(of_words):
     factors = rule_of(0, 2)[0] if of_words else CodeFactors(np.eye(16), np.ones(16), 1.0)
     data = draw(1, 2, 500)
-    rule = ScoreRule.of_codes(factors, data)
+    rule = ScoreRule.from_codes(factors, data)
     codes = wrap_bytes(data, 16, terms=rule.terms(data))
     exact = factors.of(data)
     step = np.log(rule.table[-1] / rule.table[1]) / 254
@@ -57,7 +57,7 @@ def test_a_factor_is_kept_in_a_byte(of_words):
 
 def test_what_is_beyond_the_bounds_becomes_one_of_them():
     data = draw(1, 2, 500)
-    rule = ScoreRule.of_codes(CodeFactors(np.eye(16), np.zeros(16), 1.0), data)
+    rule = ScoreRule.from_codes(CodeFactors(np.eye(16), np.zeros(16), 1.0), data)
     assert_array_equal(rule.steps_of(np.array([0, 1e-30, 1e30])), [1, 1, 255])
 
 
@@ -65,7 +65,7 @@ def test_a_byte_that_comes_with_a_code_multiplies_and_is_added():
     data, weights = draw(0, 1, 50), np.ones((1, 8), dtype=np.float32) / 2
     table = np.random.default_rng(0).random((256, 2)).astype(np.float32)
     factors = CodeFactors(np.eye(8), np.zeros(8), 1.0)
-    rule = ScoreRule.of_codes(factors, data)._replace(length_table=table)
+    rule = ScoreRule.from_codes(factors, data)._replace(length_table=table)
     lengths = np.arange(50, dtype=np.uint8)
     codes = wrap_bytes(data, 8, terms=rule.terms(data, lengths))
     sums = weighted_scores(weights, PackedCodes(data, 8))
