@@ -195,8 +195,8 @@ OF_FEW_DIMS = [
     (["recommender, 80 dims"], ["inner_product", "euclidean"]),
 ]
 PLAN += [
-    (names, metrics, [n_bytes], [0], methods)
-    for methods in ([AXES[0], "AdditiveHasher", "faiss OPQ+PQ"], WORDS[1:2])
+    (names, metrics, [n_bytes], [seed], [AXES[0], *WORDS])
+    for seed in (0, 1, 2)
     for n_bytes in (32, 16, 64)
     for names, metrics in OF_FEW_DIMS
 ]
