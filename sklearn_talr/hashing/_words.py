@@ -12,7 +12,7 @@ import scipy.linalg
 import scipy.sparse as sp
 from sklearn.utils import gen_batches
 
-from .._core.threads import map_in_threads, one_thread, slices
+from .._core.threads import map_in_threads, one_thread
 from ..codes._factors import (
     CodeFactors,
     ScoreRule,
@@ -22,8 +22,6 @@ from ..codes._factors import (
 )
 
 _ROWS_PER_BLOCK = 1_024
-# Cells of a table that are converted to integers at a time
-_CELLS_PER_BLOCK = 2**18
 # Sweeps and rounds of the search for the words of new rows; sweeps by the bits of a word
 _SWEEPS = {1: 10, 8: 4}
 _ROUNDS = 8
@@ -287,11 +285,10 @@ class AdditiveModel:
     @classmethod
     def from_codebooks(cls, frame, codebooks):
         """Make a model of codebooks. Its rule must be set before it encodes."""
-        codebooks = np.stack([codebook[order_of(codebook)] for codebook in codebooks])
         return cls(frame, codebooks, WordFactors.from_codebooks(codebooks, frame.start))
 
-    def set_rule(self, rows, is_rooted=False):
-        """Set the rule, with the bounds of the factors of some rows' codes.
+    def set_rule(self, rows, data, is_rooted=False):
+        """Set the rule, with the bounds of the factors of some rows' packed codes.
 
         If `is_rooted`, which `judge` returns, factors are multiplied by the fourth roots of
         cosines.
@@ -299,7 +296,6 @@ class AdditiveModel:
         if isinstance(self.frame, TangentProjection):
             # The rule needs heights, too, so `set_heights` sets it.
             return
-        data = self._codes_of(rows)
         if is_rooted:
             multiples = self._multiples(rows, data)
             low, high = bounds_of_lengths(multiples.min(), multiples.max())
@@ -310,7 +306,7 @@ class AdditiveModel:
     def set_heights(self, X):
         """Set the rule of codes of tangents, and the bits of heights, by some features."""
         rows, heights = self.frame.split(X)
-        factors = self._projections(rows, self._codes_of(rows)) * tangent_lengths(heights)
+        factors = self._projections(rows, self.codes_of(rows)) * tangent_lengths(heights)
         low, high = bounds_of_lengths(factors.min(), factors.max())
         self.rule = rule_of_multiples(low, high)
         low_height, high_height = np.quantile(heights / factors, _QUANTILES_OF_HEIGHTS)
@@ -337,7 +333,7 @@ class AdditiveModel:
         cosine : float
             Mean cosine of the rows with the sums of their codes.
         """
-        data = self._codes_of(rows)
+        data = self.codes_of(rows)
         sums = self._sums(data)
         cosine = float(np.mean(_cosines(rows, sums)))
         has_heights = isinstance(self.frame, TangentProjection)
@@ -362,7 +358,7 @@ class AdditiveModel:
         distances = np.sqrt(np.maximum(along**2 + 1 - start @ start, 0)) - along
         return (start + directions * distances[:, None]).astype(np.float32)
 
-    def _codes_of(self, rows):
+    def codes_of(self, rows):
         """Packed codes of directions."""
         return np.packbits(self.bits_of(rows), axis=1, bitorder="little")
 
@@ -393,12 +389,12 @@ class AdditiveModel:
 
     def error_of(self, rows):
         """Error of directions, one minus the mean cosine of the rows, and of factors."""
-        sums = self._sums(self._codes_of(rows))
+        sums = self._sums(self.codes_of(rows))
         return 1 - float(np.mean(_cosines(rows, sums))) + self.factor_error
 
     def recall_of_directions(self, rows, n_neighbors):
         """Share of the nearest others of each direction that are nearest by codes, too."""
-        sums = self._sums(self._codes_of(rows))
+        sums = self._sums(self.codes_of(rows))
         sums /= np.maximum(_norms(sums), _TINY)[:, None]
         nearest = _are_nearest(rows @ rows.T, n_neighbors)
         return (nearest & _are_nearest(rows @ sums.T, n_neighbors)).sum() / nearest.sum()
@@ -557,22 +553,22 @@ class Table:
     """
 
     def __init__(self, codebooks):
-        _, n_values, n_features = codebooks.shape
+        n_words, n_values, n_features = codebooks.shape
         self._entries = codebooks.reshape(-1, n_features)
-        # A table of entries that are mapped from a file could not be cut.
-        entries = np.asarray(self._entries)
-        table = np.empty((len(entries), len(entries)), entries.dtype)
-        np.matmul(entries, entries.T, out=table)
-        self._squares = np.diag(table).copy()
-        # A row has one codeword of a codebook: codewords of the same codebook never meet.
-        for first in range(0, len(table), n_values):
-            codebook_entries = slice(first, first + n_values)
-            table[codebook_entries, codebook_entries] = 0
-        largest = max(table.max(), -table.min())
-        self._unit = np.float32(max(largest, _TINY) / 32_767)
-        table /= self._unit
-        np.rint(table, out=table)
-        self._table = _as_int16(table)
+        self._squares = np.einsum("ij,ij->i", self._entries, self._entries)
+        self._unit = _unit_of_table(self._squares.reshape(n_words, n_values))
+        # A row has one codeword of a codebook: codewords of the same codebook never meet,
+        # and their inner products stay 0.
+        n_codewords = len(self._entries)
+        self._table = np.zeros((n_codewords, n_codewords), dtype=np.int16)
+        for first in range(0, n_codewords, n_values):
+            codebook = slice(first, first + n_values)
+            later = slice(first + n_values, None)
+            products = self._entries[codebook] @ self._entries[later].T
+            products /= self._unit
+            np.rint(products, out=products)
+            self._table[codebook, later] = products
+            self._table[later, codebook] = self._table[codebook, later].T
 
     def words_of(self, rows):
         """Words of new rows, shape (n_rows, n_words), uint8."""
@@ -597,20 +593,14 @@ class Table:
         return n_changed
 
 
-def _as_int16(table):
-    """Convert a float32 array of integers to int16, in the first half of its own memory.
+def _unit_of_table(squares):
+    """The inner product that is 1 in a table of int16.
 
-    A second array beside the table of 32 words would take 134 MB. The second half of the
-    memory is released.
+    No inner product of codewords of two codebooks is larger than the product of the two
+    largest lengths. `squares` has squared lengths, shape (n_words, 256).
     """
-    n_rows, n_columns = table.shape
-    numbers = table.reshape(-1)
-    halves = numbers.view(np.int16)
-    for part in slices(numbers.size, _CELLS_PER_BLOCK):
-        halves[part] = numbers[part]
-    del numbers, halves
-    table.resize((n_rows, n_columns // 2), refcheck=False)
-    return table.view(np.int16)
+    lengths = np.sqrt(np.sort(squares.max(axis=1))[-2:])
+    return np.float32(max(lengths.prod(), _TINY) / 32_767)
 
 
 def improve_signs(rows, vectors, gram, signs, n_rounds, n_sweeps):

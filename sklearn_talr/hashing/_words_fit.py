@@ -16,6 +16,7 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from .._core.progress import Progress
+from ._codebook_equations import CodebookEquations
 from ._linear import itq_projection, nearest_orthogonal
 from ._words import (
     N_HEIGHT_BITS,
@@ -27,6 +28,7 @@ from ._words import (
     cosines_of,
     improve_signs,
     in_threads,
+    order_of,
     scaled,
 )
 
@@ -56,8 +58,6 @@ _SHARE_HELD_OUT = 0.1
 # The penalty of codebooks is chosen with the first words only, and by few held-out rows.
 _WORDS_TO_TRY = 8
 _HELD_FOR_ALPHA = 500
-# The penalty on the entries of codebooks, in multiples of `alpha`
-_PENALTY_OF_ENTRIES = 10
 # Uniform quantizers of a standard normal variable with 0 to 8 bits (Max, 1960): their least
 # mean squared errors, and the steps that have these errors.
 _ERRORS = [1, 0.36338, 0.11885, 0.03744, 0.01154, 0.003495, 0.001041, 3.035e-4, 8.71e-5]
@@ -278,7 +278,8 @@ def _fit_axes(frame, rows, n_bits, rng, progress):
         is_rooted, model.cosine = model.judge(rows[:n_held])
         # Roots of cosines cost encoding one more product of matrices.
         is_rooted = is_rooted and n_bits <= _MOST_ROOTED
-    model.set_rule(rows[:_ROWS_FOR_BOUNDS], is_rooted)
+    first_rows = rows[:_ROWS_FOR_BOUNDS]
+    model.set_rule(first_rows, model.codes_of(first_rows), is_rooted)
     progress.end()
     return model
 
@@ -382,10 +383,12 @@ class _AlternationOfBits:
         self.settings = settings
 
     def solve(self, part):
-        """The model whose vectors fit the signs of a slice of the rows best."""
-        moments = Moments.from_rows(self.signs[part], self.rows[part], self.moments_before)
+        """The model that fits the signs of a slice of the rows best, and their codes."""
+        signs = self.signs[part]
+        moments = Moments.from_rows(signs, self.rows[part], self.moments_before)
         vectors = moments.vectors(self.settings.alpha)
-        return AdditiveModel.from_vectors(self.frame, vectors, moments)
+        codes = np.packbits(signs > 0, axis=1, bitorder="little")
+        return AdditiveModel.from_vectors(self.frame, vectors, moments), codes
 
     def improve(self):
         """Improve the signs for the best vectors; return the share that has changed."""
@@ -429,13 +432,13 @@ def _finished(alternation, is_whole=True):
     bounds of factors.
     """
     rows = alternation.rows
-    model = alternation.solve(slice(None))
+    model, codes = alternation.solve(slice(None))
     n_held = _n_held_out(rows)
     is_rooted = False
     if n_held and is_whole:
         is_rooted, model.cosine = _judge_without(alternation, n_held)
-    n_rows_for_bounds = _ROWS_FOR_BOUNDS if is_whole else _FEW_ROWS
-    model.set_rule(rows[:n_rows_for_bounds], is_rooted)
+    first_rows = slice(_ROWS_FOR_BOUNDS if is_whole else _FEW_ROWS)
+    model.set_rule(rows[first_rows], codes[first_rows], is_rooted)
     return model
 
 
@@ -445,7 +448,7 @@ def _judge_without(alternation, n_held):
     The judged model is freed on return. It has a table of codewords of 134 MB with 32
     codebooks, which should not lie beside the table of the model of all rows.
     """
-    model = alternation.solve(slice(n_held, None))
+    model, _ = alternation.solve(slice(n_held, None))
     return model.judge(alternation.rows[:n_held])
 
 
@@ -496,7 +499,7 @@ class _AlternationOfCodebooks:
         self.codebooks = codebooks
         self.settings = settings
         self.words = np.zeros((len(rows), len(codebooks)), dtype=np.uint8)
-        self._is_first = True
+        self._is_solved = False
         _improve_words(rows, self.words, codebooks, settings.n_jobs, n_rounds=0, anew=True)
 
     @cached_property
@@ -507,25 +510,40 @@ class _AlternationOfCodebooks:
         return self.settings.alpha
 
     def solve(self, part):
-        """The model of a slice of the rows; for all rows it has the codebooks so far."""
+        """The model of a slice of the rows, and the words of these rows in its order.
+
+        For all rows the model has the codebooks so far.
+        """
         codebooks = self.codebooks
+        words = self.words[part]
         if part != slice(None):
-            codebooks = _best_codebooks(self.rows[part], self.words[part], self.alpha)
-        return AdditiveModel.from_codebooks(self.frame, codebooks)
+            equations = CodebookEquations.from_alpha(words, self.alpha)
+            codebooks = equations.solve(self.rows[part])
+        codebooks, words = _in_order(codebooks, words)
+        return AdditiveModel.from_codebooks(self.frame, codebooks), words
 
     def improve(self):
         """Improve words, then codebooks; return the share of words that has changed."""
-        if self._is_first:
-            self._solve_codebooks()
-            self._is_first = False
+        if not self._is_solved:
+            self._solve_codebooks(start=None)
+            self._is_solved = True
         n_jobs = self.settings.n_jobs
         n_changed = _improve_words(self.rows, self.words, self.codebooks, n_jobs)
-        self._solve_codebooks()
+        self._solve_codebooks(start=self.codebooks)
         return n_changed / self.words.size
 
-    def _solve_codebooks(self):
+    def _solve_codebooks(self, start):
         """Put the best codebooks for the words of all rows in place."""
-        self.codebooks[:] = _best_codebooks(self.rows, self.words, self.alpha)
+        equations = CodebookEquations.from_alpha(self.words, self.alpha)
+        self.codebooks[:] = equations.solve(self.rows, start)
+
+
+def _in_order(codebooks, words):
+    """Codebooks with similar codewords near each other, and words that number them so."""
+    orders = np.stack([order_of(codebook) for codebook in codebooks])
+    places = np.argsort(orders, axis=1).astype(np.uint8)
+    codebooks = np.take_along_axis(codebooks, orders[:, :, None], axis=1)
+    return codebooks, np.take_along_axis(places, words.T.astype(np.intp), axis=1).T
 
 
 def _improve_words(rows, words, codebooks, n_jobs, n_rounds=_ROUNDS, *, anew=False):
@@ -616,34 +634,6 @@ def _sums(words, rows):
     return has_entry.T @ rows
 
 
-def _best_codebooks(rows, words, alpha):
-    """Codebooks of least squared error plus a penalty on their entries.
-
-    The penalty per row is ten times `alpha` times the mean square of the entries of a
-    codebook, plus 100 times the square of their mean. The mean is penalized because it
-    could as well be in another codebook.
-    """
-    from .._loops._words import count_pairs
-
-    n_words = words.shape[1]
-    counts = np.zeros((256 * n_words, 256 * n_words), dtype=np.float32)
-    count_pairs(words, counts)
-    penalty = np.full((256, 256), (100 - _PENALTY_OF_ENTRIES * alpha) / 256**2)
-    penalty[np.diag_indices(256)] += _PENALTY_OF_ENTRIES * alpha / 256
-    for first in range(0, len(counts), 256):
-        codebook = slice(first, first + 256)
-        counts[codebook, codebook] += len(rows) * penalty
-    # A check of finite values would make a mask with a quarter of the bytes of the counts.
-    factor = scipy.linalg.cho_factor(
-        counts.T, lower=True, overwrite_a=True, check_finite=False
-    )
-    solved = scipy.linalg.cho_solve(
-        factor, _sums(words, rows), overwrite_b=True, check_finite=False
-    )
-    codebooks = solved.reshape(n_words, 256, -1)
-    return (codebooks - codebooks.mean(axis=1, keepdims=True)).astype(np.float32)
-
-
 def _best_alpha(rows, words):
     """The penalty with which held-out rows have the highest cosines with decodings."""
     n_held = _n_held_out(rows)
@@ -654,7 +644,8 @@ def _best_alpha(rows, words):
 
     mean_cosines = []
     for alpha in _ALPHAS:
-        codebooks = _best_codebooks(rows[fitted], words[fitted], alpha)
+        equations = CodebookEquations.from_alpha(words[fitted], alpha)
+        codebooks = equations.solve(rows[fitted])
         held_out_words = Table(codebooks).words_of(rows[held_out])
         cosines = cosines_of(rows[held_out], held_out_words, codebooks)
         mean_cosines.append(cosines.mean())
