@@ -33,7 +33,7 @@ _FEATURES_PER_BLOCK = 128
 # Steps end if the residual, in the norm of the preconditioner, is below this fraction of
 # the residual of zeros, and at the latest after so many.
 _TOLERANCE = 0.03
-_MOST_STEPS = 20
+_MOST_STEPS = 30
 _CODEWORDS = 256
 _TINY = np.finfo(np.float32).tiny
 

@@ -211,7 +211,7 @@ def pca_projection(X, n_bits, rng, progress=None):
     return np.hstack([directions, directions @ mixtures])
 
 
-def itq_projection(X, n_bits, rng, progress=None):
+def itq_projection(X, n_bits, rng, progress=None, *, n_iterations=_ITQ_ITERATIONS):
     """Principal directions, rotated so that rounding to signs has the least error.
 
     Iterative quantization (Gong and Lazebnik, CVPR 2011) alternates between the codes
@@ -222,7 +222,7 @@ def itq_projection(X, n_bits, rng, progress=None):
     projected = X @ directions
     rotation = nearest_orthogonal(rng.standard_normal((directions.shape[1], n_bits)))
     with progress or Progress() as progress:
-        for _ in progress.over(range(_ITQ_ITERATIONS)):
+        for _ in progress.over(range(n_iterations)):
             codes = np.where(projected @ rotation > 0, 1.0, -1.0)
             rotation = nearest_orthogonal(projected.T @ codes)
     return directions @ rotation

@@ -285,10 +285,11 @@ class AdditiveModel:
     @classmethod
     def from_codebooks(cls, frame, codebooks):
         """Make a model of codebooks. Its rule must be set before it encodes."""
+        codebooks = np.stack([codebook[order_of(codebook)] for codebook in codebooks])
         return cls(frame, codebooks, WordFactors.from_codebooks(codebooks, frame.start))
 
-    def set_rule(self, rows, data, is_rooted=False):
-        """Set the rule, with the bounds of the factors of some rows' packed codes.
+    def set_rule(self, rows, is_rooted=False):
+        """Set the rule, with the bounds of the factors of some rows' codes.
 
         If `is_rooted`, which `judge` returns, factors are multiplied by the fourth roots of
         cosines.
@@ -296,6 +297,7 @@ class AdditiveModel:
         if isinstance(self.frame, TangentProjection):
             # The rule needs heights, too, so `set_heights` sets it.
             return
+        data = self._codes_of(rows)
         if is_rooted:
             multiples = self._multiples(rows, data)
             low, high = bounds_of_lengths(multiples.min(), multiples.max())
@@ -306,7 +308,7 @@ class AdditiveModel:
     def set_heights(self, X):
         """Set the rule of codes of tangents, and the bits of heights, by some features."""
         rows, heights = self.frame.split(X)
-        factors = self._projections(rows, self.codes_of(rows)) * tangent_lengths(heights)
+        factors = self._projections(rows, self._codes_of(rows)) * tangent_lengths(heights)
         low, high = bounds_of_lengths(factors.min(), factors.max())
         self.rule = rule_of_multiples(low, high)
         low_height, high_height = np.quantile(heights / factors, _QUANTILES_OF_HEIGHTS)
@@ -333,7 +335,7 @@ class AdditiveModel:
         cosine : float
             Mean cosine of the rows with the sums of their codes.
         """
-        data = self.codes_of(rows)
+        data = self._codes_of(rows)
         sums = self._sums(data)
         cosine = float(np.mean(_cosines(rows, sums)))
         has_heights = isinstance(self.frame, TangentProjection)
@@ -358,7 +360,7 @@ class AdditiveModel:
         distances = np.sqrt(np.maximum(along**2 + 1 - start @ start, 0)) - along
         return (start + directions * distances[:, None]).astype(np.float32)
 
-    def codes_of(self, rows):
+    def _codes_of(self, rows):
         """Packed codes of directions."""
         return np.packbits(self.bits_of(rows), axis=1, bitorder="little")
 
@@ -389,12 +391,12 @@ class AdditiveModel:
 
     def error_of(self, rows):
         """Error of directions, one minus the mean cosine of the rows, and of factors."""
-        sums = self._sums(self.codes_of(rows))
+        sums = self._sums(self._codes_of(rows))
         return 1 - float(np.mean(_cosines(rows, sums))) + self.factor_error
 
     def recall_of_directions(self, rows, n_neighbors):
         """Share of the nearest others of each direction that are nearest by codes, too."""
-        sums = self._sums(self.codes_of(rows))
+        sums = self._sums(self._codes_of(rows))
         sums /= np.maximum(_norms(sums), _TINY)[:, None]
         nearest = _are_nearest(rows @ rows.T, n_neighbors)
         return (nearest & _are_nearest(rows @ sums.T, n_neighbors)).sum() / nearest.sum()
