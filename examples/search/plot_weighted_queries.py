@@ -5,7 +5,7 @@ Weighted queries against binary codes
 The codes of millions of items must be short, so they are binary. A query is not stored, so
 it can stay real-valued (asymmetric distance). This example shows how much average precision
 is lost if queries are rounded to bits, and how much is gained with bits that are learned
-for real-valued queries. :doc:`/user_guide/asymmetric_distance` explains when to use them.
+for real-valued queries. :ref:`asymmetric_distance` explains when to use them.
 """
 
 # %%
