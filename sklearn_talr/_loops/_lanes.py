@@ -50,32 +50,20 @@ costs by planes of eight codes in a row, for the line of one query and the terms
 `best_entry` chooses one of the 256 codewords of a codebook, see there.
 """
 
-from llvmlite import binding, ir
+from llvmlite import ir
 from numba import types
-from numba.core import cgutils, config
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 QUERIES = 32  # lanes of `queries_near`, numbers of 16 bits: 64 bytes, the widest vectors
 CODES = 8  # lanes of `codes_near`, words of 64 bits
+_ENTRIES = 32  # lanes of `best_entry`, float32
 _INT64 = ir.IntType(64)
 _INT32 = ir.IntType(32)
 _FLOAT32 = ir.FloatType()
 _BYTES_OF_FLOAT32 = _INT64(4)
 # Below this squared length a sum of codewords has no direction, and is not divided by.
 _MIN_SQUARED_LENGTH = 1e-20
-
-
-def _has_wide_vectors():
-    """Whether the processor that loops are compiled for has vectors of 64 bytes."""
-    features = config.CPU_FEATURES
-    if features is None and config.CPU_NAME in (None, "host"):
-        features = binding.get_host_cpu_features().flatten()
-    return "+avx512f" in (features or "")
-
-
-# Lanes of `best_entry`, float32: two vectors of the processor. With four vectors its 16
-# registers do not hold the best entries so far, and encoding takes a quarter more time.
-_ENTRIES = 32 if _has_wide_vectors() else 16
 
 
 def _load(builder, start, offset, value_type):
@@ -267,9 +255,7 @@ def best_entry(typing_context, along, squares, inner, first, u, s):
             block = _merits(builder, starts, entry, u_vector, s_vector)
             best = _better(builder, best, block) if best else block
         # Halves of the vector are compared until one lane is left.
-        n_lanes = _ENTRIES
-        while n_lanes > 1:
-            n_lanes //= 2
+        for n_lanes in (16, 8, 4, 2, 1):
             low = _count_up(0, n_lanes)
             high = _count_up(n_lanes, n_lanes)
             best = _better(
@@ -291,7 +277,7 @@ def _merits(builder, starts, entry, u, s):
     two = _repeat(builder, _FLOAT32(2.0), _ENTRIES)
     least = _repeat(builder, _FLOAT32(_MIN_SQUARED_LENGTH), _ENTRIES)
     product = builder.fadd(u, along)
-    numerator = builder.fmul(product, _call(builder, f"llvm.fabs.v{_ENTRIES}f32", product))
+    numerator = builder.fmul(product, _call(builder, "llvm.fabs.v32f32", product))
     square = builder.fadd(builder.fadd(s, square), builder.fmul(two, inner))
     is_large = builder.fcmp_ordered(">", square, least)
     denominator = builder.select(is_large, square, least)

@@ -38,7 +38,7 @@ class Codewords(NamedTuple):
     """The codewords of all codebooks, codebook by codebook."""
 
     table: np.ndarray  # (n_codewords, n_codewords), int16, inner products in units
-    unit: np.float32  # inner product that is 1 in the table
+    units: np.ndarray  # (n_codewords,), float32, inner product that is 1 in each row
     squares: np.ndarray  # (n_codewords,), float32, squared lengths
 
 
@@ -85,18 +85,24 @@ def _next_state(state):
 
 
 @compiled
-def _add_codeword(inner, products, unit):
-    """Add the inner products with a codeword, a row of the table."""
+def _add_codeword(inner, codewords, new):
+    """Add the inner products with the codeword `new`."""
+    products = codewords.table[new]
+    unit = codewords.units[new]
     for place in range(len(inner)):
         inner[place] += unit * np.float32(products[place])
 
 
 @compiled
-def _exchange_codewords(inner, new_products, old_products, unit):
-    """Add the inner products with a codeword, and take off those with another."""
+def _exchange_codewords(inner, codewords, new, old):
+    """Add the inner products with the codeword `new`, and take off those with `old`."""
+    new_products = codewords.table[new]
+    old_products = codewords.table[old]
+    new_unit = codewords.units[new]
+    old_unit = codewords.units[old]
     for place in range(len(inner)):
-        change = np.int32(new_products[place]) - np.int32(old_products[place])
-        inner[place] += unit * np.float32(change)
+        inner[place] += new_unit * np.float32(new_products[place])
+        inner[place] -= old_unit * np.float32(old_products[place])
 
 
 @compiled
@@ -137,8 +143,6 @@ def search_words(products, codewords, words, search):
 @compiled
 def _first_words(along, codewords, row_words, start, is_new):
     """Take words to start from, or choose one after another; return u and s."""
-    table = codewords.table
-    unit = codewords.unit
     squares = codewords.squares
     inner = row_words.inner
     inner[:] = 0
@@ -152,7 +156,7 @@ def _first_words(along, codewords, row_words, start, is_new):
         codeword = first + value
         u += along[codeword]
         s += squares[codeword] + np.float32(2) * inner[codeword]
-        _add_codeword(inner, table[codeword], unit)
+        _add_codeword(inner, codewords, codeword)
         row_words.words[word] = value
     return u, s
 
@@ -160,8 +164,6 @@ def _first_words(along, codewords, row_words, start, is_new):
 @compiled
 def _improve_words(along, codewords, row_words, u, s, n_sweeps):
     """Set each word to its best codeword in turn, until none changes; return u and s."""
-    table = codewords.table
-    unit = codewords.unit
     squares = codewords.squares
     words = row_words.words
     inner = row_words.inner
@@ -179,7 +181,7 @@ def _improve_words(along, codewords, row_words, u, s, n_sweeps):
         if new != old:
             u = u_without + along[new]
             s = s_without + squares[new] + np.float32(2) * inner[new]
-            _exchange_codewords(inner, table[new], table[old], unit)
+            _exchange_codewords(inner, codewords, new, old)
             words[word] = value
             n_unchanged = 0
         if n_unchanged == n_words:
@@ -217,8 +219,6 @@ def _search_in_rounds(along, codewords, row_words, best, u, s, search):
 @compiled
 def _draw_words(along, codewords, row_words, u, s, share, state):
     """Draw some words anew; return u, s and the state of the generator."""
-    table = codewords.table
-    unit = codewords.unit
     squares = codewords.squares
     words = row_words.words
     inner = row_words.inner
@@ -231,7 +231,7 @@ def _draw_words(along, codewords, row_words, u, s, share, state):
             u += along[new] - along[old]
             s += squares[new] - squares[old]
             s += np.float32(2) * (inner[new] - inner[old])
-            _exchange_codewords(inner, table[new], table[old], unit)
+            _exchange_codewords(inner, codewords, new, old)
             words[word] = value
     return u, s, state
 

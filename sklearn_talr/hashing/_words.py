@@ -555,10 +555,13 @@ class Table:
     """
 
     def __init__(self, codebooks):
-        n_words, n_values, n_features = codebooks.shape
+        _, n_values, n_features = codebooks.shape
         self._entries = codebooks.reshape(-1, n_features)
         self._squares = np.einsum("ij,ij->i", self._entries, self._entries)
-        self._unit = _unit_of_table(self._squares.reshape(n_words, n_values))
+        # No inner product of a codeword with another is larger than the product of its
+        # length and the largest length.
+        lengths = np.sqrt(self._squares)
+        self._units = np.maximum(lengths * (lengths.max() / 32_767), _TINY)
         # A row has one codeword of a codebook: codewords of the same codebook never meet,
         # and their inner products stay 0.
         n_codewords = len(self._entries)
@@ -567,10 +570,9 @@ class Table:
             codebook = slice(first, first + n_values)
             later = slice(first + n_values, None)
             products = self._entries[codebook] @ self._entries[later].T
-            products /= self._unit
-            np.rint(products, out=products)
-            self._table[codebook, later] = products
-            self._table[later, codebook] = self._table[codebook, later].T
+            self._table[codebook, later] = np.rint(products / self._units[codebook, None])
+            products /= self._units[later]
+            self._table[later, codebook] = np.rint(products, out=products).T
 
     def words_of(self, rows):
         """Words of new rows, shape (n_rows, n_words), uint8."""
@@ -585,7 +587,7 @@ class Table:
         """
         from .._loops._words import Codewords, WordSearch, search_words
 
-        codewords = Codewords(self._table, self._unit, self._squares)
+        codewords = Codewords(self._table, self._units, self._squares)
         share = min(_SHARE_ANEW, _WORDS_ANEW / words.shape[1])
         search = WordSearch(n_rounds, n_sweeps, share, anew)
         n_changed = 0
@@ -593,16 +595,6 @@ class Table:
             products = _products(rows[part], self._entries, dtype)
             n_changed += search_words(products, codewords, words[part], search)
         return n_changed
-
-
-def _unit_of_table(squares):
-    """The inner product that is 1 in a table of int16.
-
-    No inner product of codewords of two codebooks is larger than the product of the two
-    largest lengths. `squares` has squared lengths, shape (n_words, 256).
-    """
-    lengths = np.sqrt(np.sort(squares.max(axis=1))[-2:])
-    return np.float32(max(lengths.prod(), _TINY) / 32_767)
 
 
 def improve_signs(rows, vectors, gram, signs, n_rounds, n_sweeps):
