@@ -34,10 +34,10 @@ def scores_of(loss):
 
 
 def bars(ax, gain):
-    labels = [f"{value:+.3f}".replace("0.", ".") for value in gain]
+    labels = [f"{value:+.3f}" for value in gain]
     drawn = ax.bar(range(10), gain)
     behind = {"facecolor": "white", "edgecolor": "none", "pad": 1}
-    ax.bar_label(drawn, labels, fontsize=10, padding=3, bbox=behind)
+    ax.bar_label(drawn, labels, fontsize=9, padding=3, bbox=behind)
     ax.axhline(0, color="black", lw=1, ls="-")
     ax.axhline(gain.mean(), color=RED, ls="--", label=f"mean {gain.mean():+.3f}")
     ax.set(xlabel="digit", ylabel="difference in AP", xticks=range(10))
