@@ -261,6 +261,8 @@ def search_bits(products, gram, inner, signs, n_rounds, n_sweeps):
         At most so often every sign is looked at before that.
     """
     n_bits = len(gram)
+    # A constant would have a type of its own, and the function be compiled once more.
+    n_sweeps_after_turns = min(n_sweeps, _SWEEPS_AFTER_TURNS)
     first_signs = np.empty(n_bits, dtype=np.float32)
     best_signs = np.empty(n_bits, dtype=np.float32)
     best_inner = np.empty(n_bits, dtype=np.float32)
@@ -287,7 +289,7 @@ def search_bits(products, gram, inner, signs, n_rounds, n_sweeps):
                 state = _next_state(state)
                 bit = np.int64((state >> np.uint64(20)) % np.uint64(n_bits))
                 u, s = _turn(row, gram, u, s, bit)
-            u, s = _improve_signs(row, gram, u, s, _SWEEPS_AFTER_TURNS)
+            u, s = _improve_signs(row, gram, u, s, n_sweeps_after_turns)
             if not u * abs(u) * best_s > best_u * abs(best_u) * s:
                 copy_to(row.signs, best_signs)
                 copy_to(row.inner, best_inner)

@@ -36,14 +36,16 @@ _ROWS_TO_START_FROM = 10_000
 # Single bits start from this many iterations of iterative quantization, which takes 50 on
 # its own. More lower the error after all alternations by 0.3 % and find no more neighbors.
 _ITQ_ITERATIONS = 20
-# Steps of Lloyd's algorithm for each starting codebook
-_LLOYD_STEPS = 3
+# Steps of Lloyd's algorithm for each starting codebook. With three steps a fit takes a
+# twentieth longer, and its codes find no more neighbors.
+_LLOYD_STEPS = 1
 # Clusters are found along the first 8 principal axes, then along 32, with this many steps
 # each.
 _NUMBERS_OF_AXES = 8, 32
 _LLOYD_STEPS_ALONG_AXES = 4
-# Codebooks take at most this many alternations.
-WORD_ITERATIONS = 3
+# Codebooks take at most this many alternations. A third one lowers the error by 0.3 to
+# 0.6 %, takes a seventh of the time of a fit, and finds no more neighbors.
+WORD_ITERATIONS = 2
 # Sweeps and rounds of the search for words while the vectors still change
 _SWEEPS = 2
 _ROUNDS = 2

@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from sklearn_talr.codes import maxsim_scores, weighted_scores
 from sklearn_talr.hashing import AdditiveHasher, _words
 from sklearn_talr.hashing._words import AdditiveModel
-from sklearn_talr.hashing._words_fit import _ERRORS, Moments, _best_codebooks
+from sklearn_talr.hashing._words_fit import _ERRORS, Moments
 from sklearn_talr.metrics import tie_aware_average_precision_score
 from sklearn_talr.neighbors import HashedNeighbors
 
@@ -103,20 +103,6 @@ class TestVectors:
         found = Moments.from_rows(signs, rows).vectors(0.1)
         gradient = signs.T @ (signs @ found - rows) + 0.1 * 30 * found
         assert_allclose(gradient, 0, atol=1e-4)
-
-    def test_of_words_are_a_ridge_regression(self):
-        """Least squares with a row more for each penalty; then the means go."""
-        rng = np.random.default_rng(0)
-        words = rng.integers(0, 256, (700, 2), dtype=np.uint8)
-        rows = rng.standard_normal((700, 3)).astype(np.float32)
-        one_hot = np.eye(256)[words].reshape(700, 512)
-        entries = np.sqrt(700 * 10 * 0.1 / 256) * np.eye(512)
-        sums = np.sqrt(700 * (100 - 10 * 0.1)) / 256 * np.kron(np.eye(2), np.ones(256))
-        design = np.vstack([one_hot, entries, sums])
-        wanted = np.vstack([rows, np.zeros((514, 3))])
-        expected = np.linalg.lstsq(design, wanted, rcond=None)[0].reshape(2, 256, 3)
-        expected -= expected.mean(axis=1, keepdims=True)
-        assert_allclose(_best_codebooks(rows, words, 0.1), expected, atol=1e-3)
 
 
 class TestAxes:
