@@ -96,7 +96,7 @@ ax.annotate(
     textcoords="offset points",
     ha="right",
 )
-ax.set(xlabel="Hamming radius", ylabel="share", ylim=(-0.03, 1.03))
+ax.set(xlabel="Hamming radius", ylabel="precision or recall", ylim=(-0.03, 1.03))
 figure.legend(loc="outside upper center", ncols=3, fontsize="small")
 figure.savefig("near_duplicates.png", dpi=120)
 
@@ -117,5 +117,5 @@ for row, (name, row_pairs) in zip(axes, rows.items()):
         ax.set(xticks=[], yticks=[])
     for ax in row[len(row_pairs) :]:
         ax.set_axis_off()
-    row[0].set_ylabel(name)
+    row[0].set_ylabel(name, rotation=0, ha="right", va="center")
 figure.savefig("pairs_found.png", dpi=240)
