@@ -90,11 +90,11 @@ def test_what_is_no_table_of_features_is_refused(tmp_path, capsys):
     (tmp_path / "cut.fvecs").write_bytes(write(tmp_path / "a.fvecs").read_bytes()[:-4])
     (tmp_path / "a.txt").write_text("1 2")
     for argv, message in {
-        ("two.npz",): "holds a (300, 16), b (300, 4), c (300,). Name a table of numbers by",
-        ("two.npz", "--array", "c"): "Name a table of numbers by --array",
-        ("nan.npy",): "must hold at least 100 rows of finite numbers",
-        ("few.npy",): "must hold at least 100 rows of finite numbers",
-        ("cut.fvecs",): "does not hold rows of one length",
+        ("two.npz",): "has a (300, 16), b (300, 4), c (300,). Choose a table of numbers",
+        ("two.npz", "--array", "c"): "Choose a table of numbers with --array",
+        ("nan.npy",): "must have at least 100 rows of finite numbers",
+        ("few.npy",): "must have at least 100 rows of finite numbers",
+        ("cut.fvecs",): "does not have rows of equal length",
         ("a.txt",): "must be a file of features: .npy",
         ("gone.npy",): "No such file",
     }.items():
@@ -131,4 +131,4 @@ def test_what_it_prints(monkeypatch, tmp_path, capsys):
     assert made[0] == (best[4].strip(","), "2")
     assert (tmp_path / "mine_recall.png").stat().st_size
     assert command.main([str(path), "--minutes", "0"]) == 0
-    assert "AdditiveHasher, 4 bytes: left out, since" in capsys.readouterr().out
+    assert "AdditiveHasher, 4 bytes: skipped, time limit" in capsys.readouterr().out

@@ -250,7 +250,7 @@ def test_a_fit_that_nobody_sees_says_once_if_it_will_take_minutes(caplog, monkey
     now = [0.0]
     monkeypatch.setattr("sklearn_talr._core.progress.time.perf_counter", lambda: now[0])
     for verbose, n_tasks, n_alike, seconds, told in [
-        (False, 100, 100, 2.0, "2 of 100 is done, and the others may take 4 minutes"),
+        (False, 100, 100, 2.0, "is done, and the remaining epochs may take 4 minutes"),
         (False, 100, 100, 0.5, None),
         (False, 100, 3, 2.0, None),  # others take no time beside these
         (False, None, None, 90.0, None),  # nobody knows how many there are

@@ -1,21 +1,20 @@
 """
-A network of your own: cross entropy first, then codes
-======================================================
+Your own network: cross entropy first, then codes
+=================================================
 
-A hasher turns features into codes. Where there are no good features yet, a network must
-learn them. Of the ways to get codes from it, the simplest comes first: train it as a
-classifier, and give its probabilities to :class:`~sklearn_talr.hashing.TALRHasher`. The
-ranking loss can also train the network itself, :class:`~sklearn_talr.losses.TieAwareLoss`,
-once cross entropy has brought it on its way. :doc:`/user_guide/training` says when that
-pays.
+If you have no good features yet, a network must learn them. The simplest way to codes is to
+train the network as a classifier, and to pass its class probabilities to
+:class:`~sklearn_talr.hashing.TALRHasher`. The ranking loss
+:class:`~sklearn_talr.losses.TieAwareLoss` can also train the network itself, after a
+warm-up with cross entropy. :doc:`/user_guide/networks` explains when to use which.
 """
 
 # %%
 # Words of ten languages
 # ----------------------
-# Each language is a Markov chain of letters, drawn at random: which letter follows which.
-# Two words are similar if they are of one language. Letters are numbered from 1, and words
-# are filled up by 0. Queries and database are words that nothing is trained on.
+# Each language is a random Markov chain of letters. Two words are similar if they have the
+# same language. Letters are numbered from 1, and words are padded with 0. Nothing is
+# trained on the words of queries and database.
 
 import numpy as np
 
@@ -38,19 +37,21 @@ def make_words(n_words, n_letters=12):
 X_train, y_train = make_words(3000)
 X_database, y_database = make_words(2000)
 X_query, y_query = make_words(500)
-N_BITS, N_EPOCHS = 16, 20
+N_BITS = 16
+N_EPOCHS = 20
 
 # %%
-# A recurrent network, and a loop that trains it
-# ----------------------------------------------
-# The network reads a word letter by letter. A linear layer turns what it has read at the
-# last letter into one activation per bit. Batch normalization without weights spreads
-# activations around 0. One more layer makes a classifier of them.
+# A recurrent network and its training loop
+# -----------------------------------------
+# The network reads a word letter by letter. A linear layer maps the state after the last
+# letter to one activation per bit. Batch normalization centers the activations at 0. A last
+# layer computes the class scores.
 
 import torch
 from torch import nn
 
-torch.set_num_threads(1)  # steps this small gain nothing from more
+# More threads do not make steps of this size faster.
+torch.set_num_threads(1)
 
 
 class Reader(nn.Module):
@@ -67,8 +68,9 @@ class Reader(nn.Module):
 
 def make_bits():
     torch.manual_seed(0)
-    last = nn.Linear(64, N_BITS), nn.BatchNorm1d(N_BITS, affine=False)
-    return nn.Sequential(Reader(), *last)
+    return nn.Sequential(
+        Reader(), nn.Linear(64, N_BITS), nn.BatchNorm1d(N_BITS, affine=False)
+    )
 
 
 def train(network, loss, X, y, n_epochs=N_EPOCHS):
@@ -92,11 +94,11 @@ def train_classifier(X, y):
 
 
 # %%
-# Two stages
-# ----------
-# A classifier knows the words that it was trained on too well. So the hasher gets
-# probabilities of words that were held out: three networks each leave out a third. A fourth
-# one, trained on all, serves queries and database.
+# Two stages: classifier, then hasher
+# -----------------------------------
+# A classifier is too confident on its training words, so the hasher is trained on
+# probabilities of held-out words. Three networks each leave out a third of the words. A
+# fourth network, trained on all training words, encodes queries and database.
 
 from sklearn.model_selection import StratifiedKFold
 
@@ -110,20 +112,18 @@ def probabilities(classifier, X):
 
 held_out = np.zeros((len(X_train), 10), dtype=np.float32)
 for rest, fold in StratifiedKFold(3).split(X_train, y_train):
-    held_out[fold] = probabilities(
-        train_classifier(X_train[rest], y_train[rest]), X_train[fold]
-    )
+    fold_classifier = train_classifier(X_train[rest], y_train[rest])
+    held_out[fold] = probabilities(fold_classifier, X_train[fold])
 classifier = train_classifier(X_train, y_train)
 hasher = TALRHasher(N_BITS, random_state=0).fit(held_out, y_train)
 
 # %%
 # End to end, with and without a warm-up
 # --------------------------------------
-# The classifier without its last layer is a network that has been warmed up: the ranking
-# loss goes on from there. From random weights it has little to go by: a ranking that knows
-# nothing of the classes yet. There it gets as many epochs as the two together.
-# ``TALRHasher(N_BITS, module=bits)`` trains ``bits`` by the same loss, without a loop of
-# your own.
+# With a warm-up, the ranking loss continues from the classifier without its last layer.
+# Without a warm-up, the ranking loss starts from random weights, with twice as many epochs.
+# ``TALRHasher(N_BITS, module=network)`` trains a network with the same loss and needs no
+# training loop.
 
 import copy
 
@@ -142,17 +142,16 @@ def signs(bits, X):
 # %%
 # Average precision
 # -----------------
-# Held-out queries rank the database, and average precision is the mean over all orders of
-# tied items. Both codes from networks that were first trained with cross entropy have a far
-# higher average precision than codes trained with the ranking loss alone.
+# The queries rank the database. Networks that were first trained with cross entropy reach a
+# far higher average precision than the network trained with the ranking loss alone.
 
 from sklearn_talr.histogram import hamming_histogram
 from sklearn_talr.measures import AP
 
 encoders = {
     "two stages": lambda X: hasher.transform(probabilities(classifier, X)),
-    "warm-up, then the loss": lambda X: signs(warm, X),
-    "the loss alone": lambda X: signs(cold, X),
+    "warm-up, ranking loss": lambda X: signs(warm, X),
+    "ranking loss alone": lambda X: signs(cold, X),
 }
 histograms = {
     name: hamming_histogram(
@@ -161,27 +160,29 @@ histograms = {
     for name, encode in encoders.items()
 }
 
-print(f"Tie-aware AP of held-out queries, {N_BITS} bits")
+print(f"Mean AP of held-out queries, {N_BITS} bits")
 for name, histogram in histograms.items():
     print(f"  {name:24s}{AP.of(histogram).mean():.3f}")
 
 # %%
-# Where the two classes of pairs lie
-# ----------------------------------
-# The same counts drawn: how far database words are from their queries. What both kinds of
-# bars share is what a ranking gets wrong.
+# Distances of similar and dissimilar pairs
+# -----------------------------------------
+# The bars show the Hamming distances between queries and database words. Ranking errors
+# come from distances that both kinds of pairs have.
 
 import matplotlib.pyplot as plt
 
 figure, axes = plt.subplots(1, 3, figsize=(8, 3.2), sharey=True, layout="constrained")
 for ax, (name, histogram) in zip(axes, histograms.items()):
     different, same = histogram.counts.sum(axis=0)
-    kinds = {"other languages": (different, ""), "the same language": (same, "//")}
-    for label, (pairs, hatch) in kinds.items():
+    for label, pairs, hatch in (
+        ("different languages", different, ""),
+        ("same language", same, "//"),
+    ):
         ax.bar(range(N_BITS + 1), pairs / pairs.sum(), alpha=0.6, label=label, hatch=hatch)
     ax.set(title=name, xlabel="Hamming distance", xticks=range(0, N_BITS + 1, 4))
 axes[0].set_ylabel("fraction of pairs")
 axes[1].legend()
-figure.suptitle("Distances of pairs, 16 bits")
+figure.suptitle(f"Distances of pairs, {N_BITS} bits")
 figure.savefig("own_network.png", dpi=150)
 print("Figure saved as own_network.png")

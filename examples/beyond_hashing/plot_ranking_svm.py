@@ -1,18 +1,18 @@
 """
-Ranking SVM: a rare class, found first
-======================================
+Ranking SVM: rank the items of a rare class first
+=================================================
 
-One handwritten digit among ten, drawn badly: a tenth of the images are positive, and pixels
-are noisy, so that no linear classifier separates them. What matters is how many of the
-images at the top of the list are right. Does training on average precision help?
-:doc:`/user_guide/ranking_svm` is the chapter on this classifier.
+A tenth of these handwritten digits are positive, and the pixels are so noisy that no linear
+classifier separates the classes. This example compares a linear SVM with ranking SVMs that
+are trained for average precision and NDCG. :doc:`/user_guide/ranking_svm` explains the
+classifier.
 """
 
 # %%
 # Ten rare classes
 # ----------------
-# Each of scikit-learn's digits against all others, with noise on the pixels. A third of the
-# images trains, the rest is ranked.
+# Each digit in turn is the positive class, and all other digits are negatives. A third of
+# the images are training rows, and the other images are ranked.
 
 import numpy as np
 from sklearn.datasets import load_digits
@@ -28,10 +28,10 @@ scaler = StandardScaler().fit(X_train)
 X_train, X_test = scaler.transform(X_train), scaler.transform(X_test)
 
 # %%
-# Three losses, each with its best regularization
-# -----------------------------------------------
-# ``zero_one`` is the ordinary linear SVM, solved by the same method. The grid search scores
-# by tie-aware average precision, whatever the loss.
+# Train with three losses
+# -----------------------
+# ``zero_one`` is the linear SVM. The grid search selects ``C`` by average precision for all
+# three losses.
 
 from sklearn.model_selection import GridSearchCV
 
@@ -53,24 +53,25 @@ for loss in losses:
 
 relevant = (label_test == np.arange(10)[:, None]).astype(int)
 results = {}
-print(f"{'loss':18s}{'AP':>8s}{'NDCG':>8s}{'steps':>7s}{'largest gap':>13s}")
+print(f"{'loss':10s}{'AP':>8s}{'nDCG':>8s}{'iterations':>12s}{'largest dual gap':>18s}")
 for loss in losses:
-    fitted = [models[loss, digit] for digit in range(10)]
-    scores = [svc.decision_function(X_test) for svc in fitted]
+    classifiers = [models[loss, digit] for digit in range(10)]
+    scores = [classifier.decision_function(X_test) for classifier in classifiers]
     results[loss] = tie_aware_average_precision_score(relevant, scores, average=False)
     print(
-        f"{loss:18s}{results[loss].mean():8.3f}"
+        f"{loss:10s}{results[loss].mean():8.3f}"
         f"{tie_aware_ndcg_score(relevant, scores):8.3f}"
-        f"{np.mean([svc.n_iter_ for svc in fitted]):7.0f}"
-        f"{max(svc.dual_gap_ for svc in fitted):13.1e}"
+        f"{np.mean([classifier.n_iter_ for classifier in classifiers]):12.0f}"
+        f"{max(classifier.dual_gap_ for classifier in classifiers):18.1e}"
     )
 
 # %%
-# Where they differ
-# -----------------
-# Above: the held-out average precision of each digit, less that of ``zero_one``. Below: the
-# ranking that the loss fears most, at the weights that it was trained to. Negatives that it
-# moves before positives are those that the solver pushes down.
+# Difference by digit, and the most violating ranking
+# ---------------------------------------------------
+# The upper panel shows the held-out average precision of each digit minus the average
+# precision with ``zero_one``. The lower panel shows the most violating ranking of the
+# trained weights. The solver lowers the scores of the negatives that this ranking places
+# before positives.
 
 import matplotlib.pyplot as plt
 
@@ -85,7 +86,7 @@ above.axhline(0, color="black", linewidth=1, linestyle="-")
 above.set(
     xlabel="digit",
     ylabel="difference in average precision",
-    title="Held-out ranking against zero_one",
+    title="Held-out average precision minus that of zero_one",
     xticks=range(10),
 )
 above.margins(y=0.45)
@@ -94,15 +95,20 @@ above.legend(loc="upper center")
 is_eight = label_train == 8
 scores = models["AP", 8].decision_function(X_train)
 positive, negative = scores[is_eight], np.sort(scores[~is_eight])[::-1]
-feared, loss = loss_augmented_ranks(positive, negative)
-actual = 1 + np.sum(positive >= negative[:, None], axis=1)
+violating_ranks, violating_loss = loss_augmented_ranks(positive, negative)
+score_ranks = 1 + np.sum(positive >= negative[:, None], axis=1)
 places = np.arange(1, len(negative) + 1)
-below.step(places, actual, where="mid", label="by score")
-below.step(places, feared, where="mid", label=f"most violating, 1 - AP = {loss:.2f}")
+below.step(places, score_ranks, where="mid", label="ranking by score")
+below.step(
+    places,
+    violating_ranks,
+    where="mid",
+    label=f"most violating ranking, 1 - AP = {violating_loss:.2f}",
+)
 below.set(
-    xlabel="place of the negative among negatives",
+    xlabel="rank of the negative among negatives",
     ylabel="interleaving rank",
-    title="Training ranking of the eights",
+    title="Training ranking for the digit 8",
     xscale="log",
 )
 below.legend()

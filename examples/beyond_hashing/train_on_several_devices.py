@@ -1,18 +1,17 @@
 """
-Several devices: one ranking loss over the batches of all processes
-===================================================================
+Train on several devices: one ranking loss over the batches of all processes
+============================================================================
 
-Rankings of many items give better gradients than rankings of few. If several processes
-train one network, ``TieAwareLoss(gather=True)`` lets the items of each process rank the
-items of all processes. Two processes with 128 images each then train like one process with
-256 images. Start the script with torchrun::
+If several processes train one network, ``TieAwareLoss(gather=True)`` ranks the items of all
+processes together. Two processes with 128 images each then train like one process with 256
+images. Start the script with torchrun::
 
     cd examples/beyond_hashing
     torchrun --standalone --nproc-per-node 2 train_on_several_devices.py
 
-The script trains the same network twice: with gradients that it averages itself, and in
-DistributedDataParallel, which does the same. The images are handwritten digits that come
-with scikit-learn; ``--fashion-mnist`` fetches Fashion-MNIST from OpenML.
+The script trains the same network twice: with gradients that the script averages, and with
+DistributedDataParallel, which averages them in the same way. The images are scikit-learn's
+digits. The option ``--fashion-mnist`` fetches Fashion-MNIST from OpenML.
 :doc:`/user_guide/large_data` explains training on several GPUs or processes.
 """
 
@@ -22,7 +21,10 @@ import sys
 
 import torch
 import torch.distributed as dist
-import torch.distributed.nn  # before there is a group, which its defaults would keep alive
+
+# This module must be imported before a process group exists, because default arguments of
+# its functions would keep the group alive.
+import torch.distributed.nn
 from sklearn.datasets import fetch_openml, load_digits
 from sklearn.model_selection import train_test_split
 from torch import nn
@@ -32,11 +34,13 @@ from sklearn_talr.histogram import hamming_histogram
 from sklearn_talr.losses import TieAwareLoss
 from sklearn_talr.measures import AP
 
-N_BITS, N_EPOCHS, JOINT_BATCH_SIZE = 16, 10, 256
+N_BITS = 16
+N_EPOCHS = 10
+JOINT_BATCH_SIZE = 256
 
 
 def load_images():
-    """Images of shape (n, 1, side, side) with values in [0, 1], and their labels."""
+    """Return images of shape (n, 1, side, side) in [0, 1], and their labels."""
     if "--fashion-mnist" in sys.argv:
         X, y = fetch_openml("Fashion-MNIST", version=1, return_X_y=True, as_frame=False)
     else:
@@ -46,7 +50,10 @@ def load_images():
 
 
 def make_network(side):
-    """Two convolutions. GroupNorm: its output does not depend on who shares the batch."""
+    """Return a network whose output for an image does not depend on the rest of the batch.
+
+    GroupNorm has this property, and BatchNorm has not.
+    """
     torch.manual_seed(0)
     half = -(-side // 2)
     return nn.Sequential(
@@ -62,11 +69,13 @@ def make_network(side):
 
 
 def train(network, images, labels, *, average_gradients):
-    """Train on every n-th image of each joint batch; the last batch may be uneven."""
-    rank, n_ranks = dist.get_rank(), dist.get_world_size()
+    """Train on every n-th image of each joint batch, with n the number of processes."""
+    rank = dist.get_rank()
+    n_ranks = dist.get_world_size()
     loss = TieAwareLoss(gather=True, bit_dropout=0.5)
     optimizer = torch.optim.AdamW(network.parameters(), lr=3e-3)
-    generator = torch.Generator().manual_seed(0)  # the same order on all ranks
+    # All processes draw the same order of the images.
+    generator = torch.Generator().manual_seed(0)
     for epoch in range(N_EPOCHS):
         loss.tanh_scale = 8 ** (epoch / (N_EPOCHS - 1))
         order = torch.randperm(len(images), generator=generator)
@@ -97,17 +106,19 @@ def main():
     X, X_query, y, y_query = train_test_split(
         torch.from_numpy(X), torch.from_numpy(y), test_size=1 / 6, random_state=0
     )
-    by_hand = train(make_network(X.shape[-1]), X, y, average_gradients=True)
+    averaged = train(make_network(X.shape[-1]), X, y, average_gradients=True)
     torch.manual_seed(0)
     wrapped = DistributedDataParallel(make_network(X.shape[-1]))
     parallel = train(wrapped, X, y, average_gradients=False).module
     if dist.get_rank() == 0:
-        print(f"{dist.get_world_size()} processes, {N_BITS} bits; AP of held-out queries")
-        for name, network in {"by hand": by_hand, "data parallel": parallel}.items():
+        print(f"{dist.get_world_size()} processes, mean AP at {N_BITS} bits")
+        for name, network in {"own average": averaged, "data parallel": parallel}.items():
             score = mean_average_precision(network, X, y, X_query, y_query)
             print(f"  {name:15s}{score:.3f}")
-    del wrapped  # the threads of the group end with the last that holds it
-    dist.barrier()  # nobody leaves while another still computes
+    # The threads of the process group end only after its last reference is deleted.
+    del wrapped
+    # No process ends while another process still computes.
+    dist.barrier()
     dist.destroy_process_group()
 
 

@@ -2,21 +2,19 @@
 Image retrieval: four hashers with 16 bits
 ==========================================
 
-A photograph of a shirt is a query for similar photographs. In this example, four hashers
-encode photographs of clothes in 16 bits (two bytes) each, and their search results are
-compared. :doc:`/user_guide/what_hashing_is` introduces the terms.
+This example encodes photographs of clothes in 16 bits with four hashers, and compares the
+search results. :doc:`/user_guide/what_hashing_is` introduces the terms.
 
-The photographs are from Fashion-MNIST, with 28 x 28 gray pixels. Debian's package
-``dataset-fashion-mnist`` installs them; ``--fashion-mnist`` on the command line fetches
-them from OpenML. Without either the example takes scikit-learn's handwritten digits, and
-says so.
+The photographs are from Fashion-MNIST. Debian's package ``dataset-fashion-mnist`` installs
+them, and the option ``--fashion-mnist`` fetches them from OpenML. Without them the example
+uses scikit-learn's handwritten digits.
 """
 
 # %%
 # Queries, training rows and database
 # -----------------------------------
-# 1 000 photographs are queries, 3 000 others are training rows, and 10 000 more are the
-# database. So no hasher is trained on a query or on an item of the database.
+# 1 000 photographs are queries, 3 000 are training rows, and 10 000 are the database. No
+# hasher is trained on a query or on an item of the database.
 
 import gzip
 import sys
@@ -42,20 +40,20 @@ CLOTHES = (
 
 
 def read_idx(name, n_header):
-    """The bytes of one of Debian's files after its header."""
+    """Return the bytes of a file of Debian's package after its header."""
     with gzip.open(DEBIAN / name) as file:
         return np.frombuffer(file.read(), np.uint8, offset=n_header)
 
 
 def load_images():
-    """Images as rows of gray values, their labels, and the names of the labels."""
+    """Return images as rows of gray values, their labels, and the names of the labels."""
     if DEBIAN.is_dir():
         X = read_idx("train-images-idx3-ubyte.gz", 16).reshape(-1, 28 * 28)
         return X, read_idx("train-labels-idx1-ubyte.gz", 8), CLOTHES
     if "--fashion-mnist" in sys.argv:
         X, y = fetch_openml("Fashion-MNIST", version=1, return_X_y=True, as_frame=False)
         return X, y.astype(int), CLOTHES
-    print("Fashion-MNIST is not installed: these are handwritten digits.")
+    print("Fashion-MNIST is not installed. The images are handwritten digits.")
     return *load_digits(return_X_y=True), tuple("0123456789")
 
 
@@ -67,16 +65,16 @@ X_rest, X_query, y_rest, y_query = train_test_split(
 X_database, X_train, y_database, y_train = train_test_split(
     X_rest, y_rest, test_size=3 * len(X) // 14, stratify=y_rest, random_state=0
 )
-print(f"{len(X_query)} queries, {len(X_train)} training rows, {len(X_database)} to search")
+print(f"{len(X_train)} training rows, {len(X_database)} items, {len(X_query)} queries")
 
 # %%
 # Four hashers
 # ------------
 # LSH uses random directions, ITQ learns without labels, and TALR learns to rank images of
-# the same class first. TALR is trained on the pixels, and in two stages on the class
-# probabilities of a classifier (:doc:`/user_guide/train_with_labels`). The table shows the
-# mean average precision of the queries: the mean over all orders of tied images, and the
-# values of the worst and the best order.
+# the same class first. In two stages, TALR is trained on the class probabilities of a
+# classifier (:doc:`/user_guide/train_with_labels`). The table shows the mean average
+# precision of the queries for the worst order of tied images, for the mean over all orders
+# (expected), and for the best order.
 
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -93,7 +91,7 @@ hashers = {
 }
 hashers["TALR, two stages"] = [ClassProbabilities(), *hashers["TALR"]]
 codes = {}
-print(f"\n{'average precision':20s}{'worst':>8s}{'expected':>10s}{'best':>8s}")
+print(f"\n{'Average precision':20s}{'worst':>8s}{'expected':>10s}{'best':>8s}")
 for name, steps in hashers.items():
     model = make_pipeline(StandardScaler(), *steps).fit(X_train, y_train)
     codes[name] = model.transform(X_query), model.transform(X_database)
@@ -102,19 +100,18 @@ for name, steps in hashers.items():
     print(f"{name:20s}{worst:8.3f}{expected:10.3f}{best:8.3f}")
 
 # %%
-# What they find
-# --------------
-# The first photographs of three kinds ask, and
-# :class:`~sklearn_talr.neighbors.HammingNeighbors` finds the eight nearest codes. The
-# number above each image is its Hamming distance. A dashed frame and a cross mark another
-# kind.
+# The eight nearest images of three queries
+# -----------------------------------------
+# Each row shows a query and the eight images with the nearest codes. The number above an
+# image is its Hamming distance. A solid frame marks an image of the query's class, and a
+# dashed frame with a cross marks an image of another class.
 
 import matplotlib.pyplot as plt
 
 from sklearn_talr import HammingNeighbors
 
 GREEN, RED = "#009E73", "#D55E00"
-N_FOUND = 8
+N_NEIGHBORS = 8
 
 
 def draw(ax, image, color="black", dashes="-"):
@@ -123,36 +120,40 @@ def draw(ax, image, color="black", dashes="-"):
     ax.set(xticks=[], yticks=[])
     for spine in ax.spines.values():
         spine.set(visible=True, color=color, linestyle=dashes, linewidth=2)
-        spine.set_capstyle("projecting" if dashes == "-" else "butt")  # keeps gaps open
+        # Caps of the style "projecting" would close the gaps between dashes.
+        spine.set_capstyle("projecting" if dashes == "-" else "butt")
 
 
 figure = plt.figure(figsize=(6.4, 9.4), layout="constrained")
-kinds = [6, 4, 7]  # shirts, coats and sneakers; or these digits
-queries = [np.flatnonzero(y_query == kind)[0] for kind in kinds]
-for panel, (name, (of_query, of_database)) in zip(
-    figure.subfigures(len(codes), 1), codes.items()
-):
-    index = HammingNeighbors(n_neighbors=N_FOUND).fit(of_database)
-    distances, found = index.kneighbors(of_query[queries])
-    right = y_database[found] == y_query[queries][:, None]
-    panel.suptitle(f"{name}: {right.sum()} of {right.size} right", weight="bold")
-    cells = panel.subplots(len(queries), N_FOUND + 1)
+# Shirts, coats and sneakers, or the digits 6, 4 and 7
+classes = [6, 4, 7]
+queries = [np.flatnonzero(y_query == label)[0] for label in classes]
+panels = figure.subfigures(len(codes), 1)
+for panel, (name, (query_codes, database_codes)) in zip(panels, codes.items()):
+    index = HammingNeighbors(n_neighbors=N_NEIGHBORS).fit(database_codes)
+    distances, neighbors = index.kneighbors(query_codes[queries])
+    is_relevant = y_database[neighbors] == y_query[queries][:, None]
+    panel.suptitle(
+        f"{name}: {is_relevant.sum()} of {is_relevant.size} neighbors of the query's class",
+        weight="bold",
+    )
+    axes = panel.subplots(len(queries), N_NEIGHBORS + 1)
     for row, query in enumerate(queries):
-        draw(cells[row, 0], X_query[query])
-        kind = names[y_query[query]]
-        cells[row, 0].set_ylabel(kind, rotation=0, ha="right", va="center")
-        for ax, item, distance, is_right in zip(
-            cells[row, 1:], found[row], distances[row], right[row]
+        draw(axes[row, 0], X_query[query])
+        axes[row, 0].set_ylabel(names[y_query[query]], rotation=0, ha="right", va="center")
+        for ax, item, distance, same_class in zip(
+            axes[row, 1:], neighbors[row], distances[row], is_relevant[row]
         ):
-            style = (GREEN, "-") if is_right else (RED, (0, (1.4, 0.8)))
-            draw(ax, X_database[item], *style)
-            mark = "" if is_right else r" $\times$"
-            ax.set_title(f"{distance}{mark}", color=style[0], fontsize=11, pad=2)
+            if same_class:
+                color, dashes, mark = GREEN, "-", ""
+            else:
+                color, dashes, mark = RED, (0, (1.4, 0.8)), r" $\times$"
+            draw(ax, X_database[item], color, dashes)
+            ax.set_title(f"{distance}{mark}", color=color, fontsize=11, pad=2)
 figure.savefig("image_retrieval.png", dpi=150)
 print("\nFigure saved as image_retrieval.png")
 
 # %%
-# Shirts are hard for all four, because they look like coats, pullovers and T-shirts. Where
-# many items are tied at distance 0, as here, longer codes tell more apart.
-# :ref:`sphx_glr_auto_examples_first_steps_plot_quickstart.py` shows how to choose the
-# length, and :doc:`/user_guide/search` how to search.
+# Shirts are hard for all four hashers, because they look like coats, pullovers and
+# T-shirts. Many items are tied at distance 0, so longer codes would separate more of them.
+# :ref:`sphx_glr_auto_examples_first_steps_plot_quickstart.py` chooses the code length.

@@ -2,16 +2,13 @@
 Quick start: choose a code length by cross-validation
 =====================================================
 
-This example chooses the number of bits for codes of your features. It prints the average
-precision (AP) of four code lengths, then the worst, expected and best AP of the chosen
-length, and it searches an index of these codes. It takes half a minute on a laptop.
-
-It runs on scikit-learn's handwritten digits, or on files of your own::
+This example chooses the number of bits for codes of your features, tests the chosen length
+with held-out queries, and searches an index. It takes half a minute on a laptop. It runs on
+scikit-learn's handwritten digits, or on your own files::
 
     python plot_quickstart.py features.npy labels.npy
 
-:doc:`/user_guide/grid_search` explains each step, and :doc:`/user_guide/ties` explains the
-intervals.
+:doc:`/user_guide/grid_search` explains each step.
 """
 
 # %%
@@ -33,9 +30,9 @@ else:
 # %%
 # Training rows, database and queries
 # -----------------------------------
-# Hashers learn from a third of the rows. Queries are a sixth, and the database has the
-# other rows. No row has two roles: codes fit their training rows better than other rows,
-# so a database with training rows would overstate AP.
+# A third of the rows are training rows, a sixth are queries, and the other rows are the
+# database. Codes fit their training rows better than other rows, so a database with
+# training rows would overstate average precision (AP).
 
 from sklearn.model_selection import train_test_split
 
@@ -50,12 +47,10 @@ print(f"{len(X_train)} training rows, {len(X_database)} items, {len(X_query)} qu
 # %%
 # Cross-validate the number of bits
 # ---------------------------------
-# A hasher is a scikit-learn transformer, so it works in a Pipeline and in a grid search.
-# The first step is a classifier whose class probabilities the hasher encodes
-# (:doc:`/user_guide/train_with_labels`). In each fold the scorer lets each held-out row
-# rank the other held-out rows. Its AP is the mean over all orders of tied items. Short
-# codes have many ties, and a score that broke ties by row number would depend on the order
-# of the rows.
+# The hasher encodes the class probabilities of a classifier
+# (:doc:`/user_guide/train_with_labels`). In each fold every held-out row ranks the other
+# held-out rows. Short codes have many ties, so AP is the mean over all orders of tied
+# items (:doc:`/user_guide/ties`).
 
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -82,9 +77,8 @@ print(f"Best length: {best_length} bits")
 # %%
 # Test the chosen length
 # ----------------------
-# The search has fitted the best length to all training rows. The queries now rank the
-# database. Worst and best are the lowest and highest AP over all orders of tied items.
-# Expected is the mean, which is the value to report.
+# The queries rank the database. Worst and best are the lowest and highest AP over all
+# orders of tied items. Expected is the mean, which is the value to report.
 
 from sklearn_talr.metrics import TieBreakingDisplay, retrieval_report_from_estimator
 
@@ -97,9 +91,8 @@ print(report.round(4).to_string())
 # %%
 # Compare with codes learned without labels
 # -----------------------------------------
-# Iterative quantization (ITQ) does not use labels. In the picture a bar spans worst to
-# best, and the marker is the expected AP. At 4 bits the bars are longer than the difference
-# between many published methods.
+# Iterative quantization (ITQ) does not use labels. In the figure a bar spans worst to
+# best, and the marker is the expected AP.
 
 from sklearn.preprocessing import StandardScaler
 
@@ -121,15 +114,15 @@ for pipelines in models.values():
 display = TieBreakingDisplay.from_estimator(
     models, X_query, y_query, X_database, y_database
 )
-display.ax_.set_title("AP by code length, and its range over orders of ties")
+display.ax_.set_title("AP by code length: expected, and range over orders of ties")
 display.figure_.savefig("quickstart.png", dpi=150)
 print("\nFigure saved as quickstart.png")
 
 # %%
 # Search
 # ------
-# An index holds the fitted Pipeline and the codes of the database, 8 bits per byte. The
-# Pipeline is frozen, so the index does not fit it again.
+# An index holds the fitted Pipeline and the codes of the database. ``FrozenEstimator``
+# keeps the index from fitting the Pipeline again.
 
 from sklearn.frozen import FrozenEstimator
 

@@ -1,21 +1,20 @@
 """
-What mean average precision overlooks: the RAMAP tables
-=======================================================
+RAMAP: a measure of the cost of hash lookup
+===========================================
 
-Hash lookup takes time for every bucket within its radius, but mean average precision (MAP)
-does not measure this cost. Jiang, Li and Li ("On the Evaluation Metric for Hashing") show
-this by appending bits without information to codes. MAP stays the same, and precision and
-recall within a radius often stay the same. Only their radius-aware MAP (RAMAP) is lower for
-the longer codes. This example prints Tables 2 and 3 of the paper for scikit-learn's digits.
-:doc:`/user_guide/hash_lookup` derives RAMAP.
+Hash lookup takes time for every bucket within its radius, and mean average precision (MAP)
+does not measure this cost. Jiang, Li and Li ("On the Evaluation Metric for Hashing") append
+bits without information to codes. MAP stays the same, and their radius-aware MAP (RAMAP)
+falls. This example prints Tables 2 and 3 of the paper for scikit-learn's digits.
+:doc:`/user_guide/hash_lookup` defines RAMAP.
 """
 
 # %%
 # Data and codes
 # --------------
-# Random hyperplanes (LSH) give 8 bits. The same bits appended to queries and database
-# (LSHSE) leave every distance what it was; different bits (LSHDE) add their number to every
-# distance, so that nothing is found in the query's own bucket.
+# Random hyperplanes (LSH) give 8 bits. LSHSE appends the same bits to queries and database,
+# so all distances stay equal. LSHDE appends different bits, so all distances grow by the
+# number of appended bits, and the query's own bucket is empty.
 
 import numpy as np
 from sklearn.datasets import load_digits
@@ -34,16 +33,16 @@ hasher = LSHHasher(n_bits=n_bits, random_state=0).fit(X_database)
 queries, database = hasher.transform(X_query), hasher.transform(X_database)
 
 
-def _extended(codes, n_extra, bit):
-    """Codes with `n_extra` bits appended, all of them equal to `bit`."""
+def append_bits(codes, n_extra, bit):
+    """Append `n_extra` bits that are all equal to `bit`."""
     return np.pad(codes, ((0, 0), (0, n_extra)), constant_values=bit)
 
 
 def count(n_extra, same=True):
-    """Counts of codes whose queries and database get `n_extra` same or different bits."""
+    """Count the distances of codes with `n_extra` same or different bits appended."""
     return hamming_histogram(
-        _extended(queries, n_extra, bit=0 if same else 1),
-        _extended(database, n_extra, bit=0),
+        append_bits(queries, n_extra, bit=0 if same else 1),
+        append_bits(database, n_extra, bit=0),
         "auto",
         y_query,
         y_database,
@@ -51,32 +50,33 @@ def count(n_extra, same=True):
 
 
 # %%
-# Table 2: MAP of the three codes is equal, RAMAP is not
-# ------------------------------------------------------
-# One bit is appended. A column stands for a number of returned samples (MAP) and a radius
-# (RAMAP). AP of the first k samples is here divided by the relevant ones among them, as in
-# the paper, and averaged over all orders of ties. To RAMAP longer codes are worse, and
-# codes that are far away much worse. Codes of 8 bits have no radius 9.
+# Table 2: MAP and RAMAP with one appended bit
+# --------------------------------------------
+# A column has a number of returned items (for MAP) and a radius (for RAMAP). MAP is the
+# same for all three codes. RAMAP is lower for longer codes, and much lower for codes with
+# larger distances. AP of the first k items is divided by the number of relevant items among
+# them, as in the paper. Codes of 8 bits have no radius 9.
 
 from sklearn_talr.measures import AP
 from sklearn_talr.metrics import radius_aware_map
 
-radii = [0, 1, 2, 3, 4, 8, 9]  # columns of the tables
+# Radii of the columns of both tables
+radii = [0, 1, 2, 3, 4, 8, 9]
 returned = [len(y_database) * (radius + 1) // 10 for radius in radii]
 
 
 def at_radii(values):
-    """Values at the radii shown, NaN where the codes are too short."""
+    """Return the values at `radii`, and NaN for radii above the code length."""
     return [values[radius] if radius < len(values) else np.nan for radius in radii]
 
 
-def print_row(metric, method, values, digits=4):
+def print_row(measure, method, values, digits=4):
     cells = ["N/A" if np.isnan(value) else f"{value:.{digits}f}" for value in values]
-    print(f"{metric:10s}{method:12s}" + "".join(f"{cell:>9s}" for cell in cells))
+    print(f"{measure:10s}{method:12s}" + "".join(f"{cell:>9s}" for cell in cells))
 
 
 def print_head(title, columns):
-    print(f"\n{title}\n{'metric':10s}{'method':12s}", *(f"{c:>8s}" for c in columns))
+    print(f"\n{title}\n{'measure':10s}{'method':12s}", *(f"{c:>8s}" for c in columns))
 
 
 methods = {"LSH": count(0), "LSHSE": count(1), "LSHDE": count(1, same=False)}
@@ -88,10 +88,10 @@ for name, histogram in methods.items():
     print_row("RAMAP", name, at_radii(radius_aware_map(histogram)))
 
 # %%
-# Table 3: precision and recall do not tell LSH from LSHSE
-# --------------------------------------------------------
-# Now 1 or 8 equal bits are appended. What lies within a radius remains; what it costs to
-# look there does not.
+# Table 3: precision, recall and RAMAP with same bits appended
+# ------------------------------------------------------------
+# With 1 or 8 appended bits, precision and recall within a radius stay the same. The number
+# of buckets grows, and RAMAP falls.
 
 from sklearn_talr.metrics import lookup_cost, radius_precision, radius_recall
 
@@ -108,11 +108,11 @@ for name, n_extra in zip(methods, (0, 1, 8)):
     print_row("buckets", name, at_radii(lookup_cost(n_bits + n_extra)), digits=0)
 
 # %%
-# RAMAP as a figure
-# -----------------
-# Two panels of :class:`~sklearn_talr.metrics.RadiusDisplay`, for 3 appended bits. The
-# precision of LSH and LSHSE is the same, and that of LSHDE the same three radii later. In
-# RAMAP, LSHSE falls behind LSH by a few percent, and LSHDE by a factor of hundreds.
+# Precision and RAMAP by radius
+# -----------------------------
+# With 3 appended bits, LSH and LSHSE have the same precision, and LSHDE has this precision
+# at radii larger by 3. The RAMAP of LSHSE is lower than that of LSH by a few percent, and
+# the RAMAP of LSHDE is lower by a factor of hundreds.
 
 from sklearn_talr.metrics import RadiusDisplay
 
@@ -129,6 +129,6 @@ for name, histogram in methods.items():
     axes = display.ax_
 axes[1].set_ylim(1e-4, 1)
 axes[1].set_yscale("log", nonpositive="mask")
-display.figure_.suptitle("Three bits appended: precision does not tell, RAMAP does")
+display.figure_.suptitle("Precision and RAMAP with three appended bits")
 display.figure_.savefig("ramap_tables.png", dpi=150)
 print("\nFigure saved as ramap_tables.png")

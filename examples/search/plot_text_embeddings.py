@@ -1,26 +1,23 @@
 """
-Searching text embeddings by 256 bits, and rescoring
-====================================================
+Search text embeddings with 256-bit codes, then rerank
+======================================================
 
-Text embeddings are large: 256 numbers of 4 bytes for every sentence here, 1 536 or more
-elsewhere. A common remedy keeps one bit of each number, searches these codes, and orders
-the best hundred candidates by the embeddings, which may stay on disk. This example
-measures what that costs on the sentences of a real corpus, with four kinds of codes: the
-plain signs, ITQ's rotation, codes learned by :class:`~sklearn_talr.hashing.TALRHasher`, and
-codes of :class:`~sklearn_talr.hashing.AdditiveHasher`, whose queries are weighted.
+Text embeddings are large: here 256 numbers of 4 bytes per sentence. A common remedy stores
+one bit per number, searches these codes, and reranks the best hundred candidates by the
+embeddings, which can stay on disk. This example measures the recall of four kinds of codes:
+signs of the embeddings, ITQ, :class:`~sklearn_talr.hashing.TALRHasher`, and
+:class:`~sklearn_talr.hashing.AdditiveHasher` with real-valued queries.
 
-The embedding model comes with the package ``wordllama``: ``pip install
-".[embeddings]"``. Nothing is downloaded. :doc:`/user_guide/search` is the chapter
-on search, and :doc:`/user_guide/embeddings` leads from embeddings to a served index.
+The embedding model comes with the package ``wordllama``: ``pip install ".[embeddings]"``.
+:doc:`/user_guide/embeddings` leads from embeddings to a served index.
 """
 
 # %%
 # A corpus and its embeddings
 # ---------------------------
-# The documentation strings of scikit-learn and SciPy, cut into sentences: text that is
-# there wherever this package is. A thousand sentences are queries, the rest the database.
-# There are no labels, so the codes are learned from the database itself, as an index over
-# embeddings would be: what must not be seen in training are the queries.
+# The corpus consists of the sentences in the docstrings of scikit-learn and SciPy. 1 000
+# sentences are queries, and the others are the database. The codes are learned from the
+# database without labels. No hasher is trained on a query.
 
 import ast
 import re
@@ -35,7 +32,7 @@ SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
 
 
 def definitions(node):
-    """A module, class or function, and those in its body."""
+    """Yield a module, class or function, and all definitions in its body."""
     yield node
     for child in node.body:
         if isinstance(child, ast.ClassDef | ast.FunctionDef):
@@ -43,7 +40,7 @@ def definitions(node):
 
 
 def sentences_of(package):
-    """Sentences in the documentation strings of an installed package."""
+    """Yield the sentences in the docstrings of an installed package."""
     for file in sorted(Path(find_spec(package).origin).parent.rglob("*.py")):
         if "tests" in file.parts:
             continue
@@ -52,11 +49,11 @@ def sentences_of(package):
                 yield from SENTENCE_END.split(" ".join(paragraph.split()))
 
 
-def reads_well(sentence):
+def is_prose(sentence):
     return 30 < len(sentence) < 300 and re.fullmatch(r"[A-Z][^>]*\.", sentence)
 
 
-corpus = set(filter(reads_well, [*sentences_of("sklearn"), *sentences_of("scipy")]))
+corpus = set(filter(is_prose, [*sentences_of("sklearn"), *sentences_of("scipy")]))
 corpus = np.array(sorted(corpus))
 model = wordllama.WordLlama.load(
     cache_dir=Path(wordllama.__file__).parent, disable_download=True
@@ -69,27 +66,27 @@ X_query, X_database = X[query], X[database]
 print(f"{len(database)} sentences, embeddings of shape {X_database.shape}")
 
 # %%
-# What full precision finds
-# -------------------------
-# The ten sentences whose embeddings have the largest inner product with the query's.
+# Exact neighbors
+# ---------------
+# The exact neighbors of a query are the ten sentences whose embeddings have the largest
+# inner products with the embedding of the query.
 
 exact = np.argpartition(-(X_query @ X_database.T), 10, axis=1)[:, :10]
 
 
-def recall(found):
-    """Fraction of the ten exact neighbors among those found."""
-    return np.mean([np.isin(truth, row).mean() for truth, row in zip(exact, found)])
+def recall(neighbors):
+    """Return the mean share of the exact neighbors among these neighbors."""
+    return np.mean([np.isin(ids, row).mean() for ids, row in zip(exact, neighbors)])
 
 
 # %%
 # Four kinds of codes
 # -------------------
-# :class:`~sklearn_talr.neighbors.HammingNeighbors` takes positive entries for ones, so the
-# embeddings themselves stand for their signs. The hashers are fitted without labels: TALR,
-# to which near sentences are then similar ones, on 3 000 sentences, and the others, which
-# take little time, on 10 000.
+# :class:`~sklearn_talr.neighbors.HammingNeighbors` reads positive entries as ones, so it
+# stores the signs of the embeddings. ITQ and AdditiveHasher are fitted to 10 000 sentences.
+# TALR is fitted to 3 000 sentences. Without labels it treats near sentences as similar.
 # :class:`~sklearn_talr.neighbors.HashedNeighbors` holds a hasher together with its index,
-# and asks by bits or by weights as the hasher wants it.
+# and uses real-valued queries for AdditiveHasher.
 
 from sklearn.frozen import FrozenEstimator
 
@@ -108,10 +105,10 @@ indexes = {"signs": HammingNeighbors().fit(X_database)} | {
 }
 
 # %%
-# Search by codes, order by embeddings
-# ------------------------------------
-# :func:`~sklearn_talr.neighbors.rescore` reads the rows of the candidates only. The
-# embeddings are a file that is mapped into memory, as a larger collection would be.
+# Search the codes, rerank by the embeddings
+# ------------------------------------------
+# The embeddings are a memory-mapped file. :func:`~sklearn_talr.neighbors.rescore` reads
+# only the rows of the candidates.
 
 from tempfile import TemporaryDirectory
 
@@ -123,23 +120,23 @@ on_disk = np.load(Path(folder.name) / "embeddings.npy", mmap_mode="r")
 
 n_candidates = [10, 20, 50, 100, 200]
 recalls = {}
-print(f"\n{'recall of 10':14s}{'by codes':>10s}", end="")
-print("".join(f"{f'{n} rescored':>14s}" for n in n_candidates[1:]))
+print(f"\n{'recall of 10':14s}{'codes only':>12s}", end="")
+print("".join(f"{f'{n} reranked':>14s}" for n in n_candidates[1:]))
 for name, index in indexes.items():
-    found = index.kneighbors(X_query, max(n_candidates), return_distance=False)
-    recalls[name] = [
-        recall(rescore(X_query, on_disk, found[:, :n], metric="inner_product")[1][:, :10])
-        for n in n_candidates
-    ]
-    print(f"{name:14s}{recalls[name][0]:10.3f}", end="")
+    candidates = index.kneighbors(X_query, max(n_candidates), return_distance=False)
+    recalls[name] = []
+    for n in n_candidates:
+        _, reranked = rescore(X_query, on_disk, candidates[:, :n], metric="inner_product")
+        recalls[name].append(recall(reranked[:, :10]))
+    print(f"{name:14s}{recalls[name][0]:12.3f}", end="")
     print("".join(f"{value:14.3f}" for value in recalls[name][1:]))
 
-sizes = {"embeddings": X_database.nbytes, "codes": len(X_database) * n_bits // 8}
-print("\n" + ", ".join(f"{name} {size / 2**20:.1f} MiB" for name, size in sizes.items()))
+print(f"\nembeddings: {X_database.nbytes / 2**20:.1f} MiB")
+print(f"codes: {len(X_database) * n_bits / 8 / 2**20:.1f} MiB")
 
 # %%
-# At the left end of each line ten candidates are ordered, which changes nothing in recall:
-# it is the search by codes alone.
+# The left end of each line is the recall of the codes alone, because reranking ten
+# candidates does not change which ten are found.
 
 import matplotlib.pyplot as plt
 
@@ -155,8 +152,8 @@ for name, values in recalls.items():
     ax.plot(n_candidates, values, color=color, marker=marker, markersize=5, label=name)
 ax.set(xscale="log", xticks=n_candidates, xticklabels=n_candidates)
 ax.minorticks_off()
-ax.set(xlabel="candidates rescored", ylabel="recall of the 10 nearest")
-ax.set_title("Text embeddings by codes of 256 bits")
+ax.set(xlabel="reranked candidates", ylabel="recall of the 10 nearest")
+ax.set_title("Text embeddings, codes of 256 bits")
 ax.legend()
 figure.savefig("text_embeddings.png", dpi=150)
 print("Figure saved as text_embeddings.png")
@@ -164,20 +161,18 @@ print("Figure saved as text_embeddings.png")
 # %%
 # Comparison of the codes
 # -----------------------
-# Codes of AdditiveHasher win by far. Alone they find three quarters of the ten nearest, and
-# with 20 candidates more than the others with 50. Their queries are not rounded to bits,
-# and each code is chosen so that the vectors of its bits add up to the direction of its
-# sentence.
+# AdditiveHasher has by far the highest recall. Its codes alone find three quarters of the
+# ten nearest sentences, and with 20 candidates it finds more than the others with 50. Its
+# queries are not rounded to bits, and the vectors of each code add up to the direction of
+# the sentence.
 #
-# Of the codes that are searched by Hamming distance, those of ITQ are best. Its rotation
-# loses less by rounding than plain signs do, which take the axes as they come. TALR starts
-# from ITQ, with fewer sentences, and gains nothing here: it is made for labels and grades,
-# of which there are none. The more candidates are rescored, the less it matters which
-# codes they come from.
+# Of the codes that are compared by Hamming distance, ITQ has the highest recall. TALR
+# starts from ITQ and gains nothing here, because there are no labels or grades to learn
+# from. The more candidates are reranked, the smaller is the difference between the codes.
 
 # %%
-# One query
-# ---------
+# One query and its nearest sentences
+# -----------------------------------
 
 candidates = indexes["additive"].kneighbors(X_query[:1], 100, return_distance=False)
 _, best = rescore(X_query[:1], on_disk, candidates, metric="inner_product")

@@ -1,19 +1,19 @@
 """
-Weighted queries against binary codes
-=====================================
+Asymmetric distance: real-valued queries against binary codes
+=============================================================
 
-The codes of millions of items must be short, so they are binary. A query is not stored, so
-it can stay real-valued (asymmetric distance). This example shows how much average precision
-is lost if queries are rounded to bits, and how much is gained with bits that are learned
-for real-valued queries. :ref:`asymmetric_distance` explains when to use them.
+Items are stored as binary codes. A query is not stored, so it can stay real-valued
+(asymmetric distance). This example measures how much average precision (AP) is lost if
+queries are rounded to bits. :ref:`asymmetric_distance` explains when to use
+real-valued queries.
 """
 
 # %%
 # Geometry of asymmetric distance
 # -------------------------------
-# The codes of two bits are the corners of a square. A binary query is also a corner, and
-# two other corners have the same distance from it. A real-valued query is a direction, and
-# every corner has its own score.
+# Codes of two bits are the corners of a square. A binary query is also a corner, and two
+# other corners have the same distance from it. A real-valued query is a direction, and
+# every corner has a different score.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -30,18 +30,22 @@ figure, axes = plt.subplots(
 )
 panels = {
     "binary query": [f"distance {value}" for value in distances],
-    "weighted query": [f"score {value:+.2f}" for value in scores],
+    "real-valued query": [f"score {value:+.2f}" for value in scores],
 }
-for ax, (title, labels) in zip(axes, panels.items()):
+tips = [np.sign(query[0]), query[0]]
+arrow = {"arrowstyle": "->", "color": "tab:red", "lw": 2}
+for ax, (title, labels), tip in zip(axes, panels.items(), tips):
     signs = 2 * corners - 1
     ax.scatter(*signs.T, s=90, color="tab:blue", zorder=2)
     for (x, y), bits, label in zip(signs, corners, labels):
-        text = f"{''.join(map(str, bits))}\n{label}"
-        side = "bottom" if y > 0 else "top"
-        place = {"xytext": (0, 12 * y), "textcoords": "offset points"}
-        ax.annotate(text, (x, y), **place, ha="center", va=side)
-    tip = query[0] if title.startswith("weighted") else np.sign(query[0])
-    arrow = {"arrowstyle": "->", "color": "tab:red", "lw": 2}
+        ax.annotate(
+            f"{''.join(map(str, bits))}\n{label}",
+            (x, y),
+            xytext=(0, 12 * y),
+            textcoords="offset points",
+            ha="center",
+            va="bottom" if y > 0 else "top",
+        )
     ax.annotate("", tip, (0, 0), arrowprops=arrow)
     ax.text(0, -0.18, "query", color="tab:red", ha="center")
     ax.set(title=title, xlim=(-1.7, 1.7), ylim=(-1.8, 1.8), xlabel="first bit")
@@ -53,12 +57,16 @@ figure.savefig("weighted_queries.png", dpi=120)
 # %%
 # Gain on handwritten digits
 # --------------------------
-# Three kinds of short codes are searched with the Hamming distance and with real-valued
-# (weighted) queries: a linear function of the features, trained on the ranking; the same
-# function of class probabilities (:doc:`/user_guide/train_with_labels`); and an additive
-# quantizer of these probabilities. A third of the digits are queries, and a third is the
-# database. 100 of the other digits are training rows; with more training rows, most
-# probabilities would be near 0 or 1.
+# Three kinds of codes are searched with binary queries (Hamming distance) and with
+# real-valued queries:
+#
+# * TALR: a linear function of the features, trained on the ranking.
+# * TALR, two stages: the same function of class probabilities
+#   (:doc:`/user_guide/train_with_labels`).
+# * additive, two stages: an additive quantizer of class probabilities.
+#
+# There are 100 training rows. A third of the digits are queries, and a third is the
+# database.
 
 from sklearn.datasets import load_digits
 from sklearn.frozen import FrozenEstimator
@@ -74,7 +82,7 @@ train = slice(0, 300, 3)
 
 
 def methods(n_bits):
-    """Fresh pipelines from features to codes."""
+    """Return the steps of unfitted pipelines from features to codes."""
     talr = TALRHasher(n_bits, max_iter=30, random_state=0)
     additive = AdditiveHasher(n_bits, metric="inner_product", random_state=0)
     return {
@@ -84,7 +92,7 @@ def methods(n_bits):
     }
 
 
-lengths = 4, 8, 16
+lengths = [4, 8, 16]
 curves = {}
 for n_bits in lengths:
     for name, steps in methods(n_bits).items():
@@ -94,12 +102,12 @@ for n_bits in lengths:
             score = index.set_params(query=query).score(X[queries], y[queries])
             curves.setdefault((name, query), []).append(score)
 
-print(f"{'average precision at':43s}" + "".join(f"{n:5d}" for n in lengths) + " bits")
+print(f"{'AP':24s}{'query':9s}" + "".join(f"{n:3d} bits" for n in lengths))
 for (name, query), values in curves.items():
-    print(f"{name:32s}{query:17s}" + "".join(f"{value:6.3f}" for value in values))
+    print(f"{name:24s}{query:9s}" + "".join(f"{value:8.3f}" for value in values))
 
 # %%
-# Solid lines are real-valued queries, dotted lines are binary queries.
+# Solid lines show real-valued queries, and dotted lines show binary queries.
 
 figure, ax = plt.subplots(figsize=(5.6, 3.8), layout="constrained")
 styles = {
@@ -108,10 +116,15 @@ styles = {
     "additive, two stages": ("#56B4E9", "X"),
 }
 for name, (color, marker) in styles.items():
-    for query, style in (("bits", ":"), ("weights", "-")):
-        drawn = {"color": color, "marker": marker, "linestyle": style}
-        label = name if style == "-" else None
-        ax.plot(lengths, curves[name, query], label=label, **drawn)
+    ax.plot(lengths, curves[name, "bits"], color=color, marker=marker, linestyle=":")
+    ax.plot(
+        lengths,
+        curves[name, "weights"],
+        color=color,
+        marker=marker,
+        linestyle="-",
+        label=name,
+    )
 ax.set(xlabel="bits", ylabel="average precision", xticks=lengths)
-ax.set_title("Weighted queries find more in the same bits")
-ax.legend(title="dotted: bits of the query")
+ax.set_title("Average precision of real-valued and binary queries")
+ax.legend(title="dotted: binary queries")

@@ -1,6 +1,7 @@
-"""A search service: vectors in, ids and metadata of the nearest items out.
+"""A search service: clients send vectors and get ids and metadata of the nearest items.
 
-:doc:`/user_guide/deploy` explains it. ``build.py`` makes the folder that it serves.
+:doc:`/user_guide/deploy` explains the service. ``build.py`` creates the folder that it
+serves.
 """
 
 import asyncio
@@ -22,17 +23,18 @@ from pydantic import BaseModel, Field
 from sklearn_talr import warm_up
 from sklearn_talr.neighbors import HashedNeighbors
 
-# Settings, and what a request may hold
+# Settings, and the types of the values of a request
 FOLDER = Path(os.environ.get("SEARCH_FOLDER", "data")).resolve()
-MOST_BYTES = 2_000_000
-Number = Annotated[float, Field(ge=-1e15, le=1e15)]  # neither NaN nor infinite
+MAX_BODY_BYTES = 2_000_000
+# The bounds refuse NaN and infinite numbers.
+Number = Annotated[float, Field(ge=-1e15, le=1e15)]
 Vectors = Annotated[list[list[Number]], Field(min_length=1, max_length=100)]
 Name = Annotated[str, Field(min_length=1, max_length=200, pattern="^[^\0]*$")]
 Value = str | bool | int | Number
 
 
 class Queries(BaseModel, extra="forbid"):
-    """What `search` takes; a pair of values in `filter` is a range."""
+    """Body of a search request. A pair of values in `filter` is a range."""
 
     vectors: Vectors
     n_neighbors: Annotated[int, Field(ge=1, le=100)] = 10
@@ -40,14 +42,14 @@ class Queries(BaseModel, extra="forbid"):
 
 
 class Items(BaseModel, extra="forbid"):
-    """What `add` takes: a vector, an id, and metadata for each item."""
+    """Body of a request to add items: a vector, an id, and metadata for each item."""
 
     vectors: Vectors
     ids: list[Name]
     metadata: list[dict]
 
 
-# The catalog: metadata in SQLite, whose user_version names the newest index
+# The catalog holds metadata in SQLite. Its user_version is the number of the newest index.
 def open_catalog():
     uri = (FOLDER / "catalog.db").as_uri() + "?mode=rw"
     return sqlite3.connect(uri, uri=True, timeout=30, isolation_level=None)
@@ -58,7 +60,7 @@ def newest(catalog):
     return version, FOLDER / f"index-{version}"
 
 
-# Readers: each worker maps the newest index, and looks for a newer one every second
+# Readers: each worker maps the newest index, and checks every second for a newer index.
 served = {"newest": (None, None)}
 
 
@@ -71,17 +73,19 @@ def refresh():
 
 @asynccontextmanager
 async def lifespan(app):
-    async def stay_fresh():
+    async def refresh_every_second():
         while True:
             await asyncio.sleep(1)
             try:
                 await asyncio.to_thread(refresh)
             except Exception:
-                logging.exception("The newest index was not read; an older one is served.")
+                logging.exception(
+                    "The newest index could not be read. The older index stays in use."
+                )
 
     warm_up()
     refresh()
-    task = asyncio.create_task(stay_fresh())
+    task = asyncio.create_task(refresh_every_second())
     yield
     task.cancel()
 
@@ -106,9 +110,9 @@ def health():
     return answer({"version": version, "n_items": index.n_items_})
 
 
-# Items of a version whose metadata have each key of a filter, with a value from its low to
-# its high. Later versions may have removed some, but given their ids to none of this one.
-ALLOWED = """
+# This statement selects the ids of the items whose metadata match every key of a filter.
+# `since` leaves out items that the worker's index does not contain yet.
+MATCHING_IDS = """
     WITH wanted AS MATERIALIZED (
         SELECT key, json_extract(value, '$[0]') AS low, json_extract(value, '$[1]') AS high
         FROM json_each(?)
@@ -119,8 +123,7 @@ ALLOWED = """
     )
 """
 
-
-FOUND = """
+METADATA = """
     SELECT id, metadata FROM items
     WHERE since <= ? AND id IN (SELECT value FROM json_each(?))
 """
@@ -128,15 +131,17 @@ FOUND = """
 
 @app.post("/search")
 def search(queries: Queries):
-    rows, (version, index) = as_rows(queries.vectors), served["newest"]
-    include, n_allowed = None, index.n_items_
+    rows = as_rows(queries.vectors)
+    version, index = served["newest"]
+    include = None
+    n_allowed = index.n_items_
     with closing(open_catalog()) as catalog:
         if queries.filter:
             ranges = {
                 key: value if isinstance(value, tuple) else (value, value)
                 for key, value in queries.filter.items()
             }
-            allowed = catalog.execute(ALLOWED, [json.dumps(ranges), version])
+            allowed = catalog.execute(MATCHING_IDS, [json.dumps(ranges), version])
             include = [name for (name,) in allowed]
             n_allowed = len(include)
         if n_allowed == 0:
@@ -144,20 +149,25 @@ def search(queries: Queries):
         n_neighbors = min(queries.n_neighbors, n_allowed)
         distances, ids = index.kneighbors(rows, n_neighbors, include=include)
         names = json.dumps(ids.ravel().tolist())
-        metadata = dict(catalog.execute(FOUND, [version, names]))
+        metadata = dict(catalog.execute(METADATA, [version, names]))
     return answer(
         [
-            [
-                {"id": name, "metadata": json.loads(metadata[name]), "distance": distance}
-                for name, distance in zip(*row)
-                if name in metadata  # others were removed since the index was read
-            ]
-            for row in zip(ids.tolist(), distances.tolist())
+            found_items(query_ids, query_distances, metadata)
+            for query_ids, query_distances in zip(ids.tolist(), distances.tolist())
         ]
     )
 
 
-# Writers: one at a time among all workers, since BEGIN IMMEDIATE locks the catalog
+def found_items(ids, distances, metadata):
+    """List the neighbors of one query, without items removed since the index was read."""
+    return [
+        {"id": name, "metadata": json.loads(metadata[name]), "distance": distance}
+        for name, distance in zip(ids, distances)
+        if name in metadata
+    ]
+
+
+# Writers: BEGIN IMMEDIATE locks the catalog, so only one worker writes at a time.
 @contextmanager
 def next_version():
     with closing(open_catalog()) as catalog:
@@ -166,20 +176,23 @@ def next_version():
         index = HashedNeighbors.load(path)
         try:
             yield catalog, index, version + 1
-        except ValueError as error:  # about ids that are there already, or are not
+        except ValueError as error:
+            # An id to add exists already, or an id to remove does not exist.
             raise HTTPException(409, str(error)) from error
         new = FOLDER / f"index-{version + 1}"
         index.save(new)
+        # Files of writers that were killed are also removed here.
         for old in set(FOLDER.glob("*index-*")) - {path, new}:
-            shutil.rmtree(old)  # also what a writer left that was killed
+            shutil.rmtree(old)
         catalog.execute(f"PRAGMA user_version = {version + 1}")
-        catalog.execute("COMMIT")  # metadata and the new index, both or neither
+        # The commit publishes the metadata and the new index together.
+        catalog.execute("COMMIT")
 
 
 @app.post("/items")
 def add(items: Items):
     if not len(items.vectors) == len(items.ids) == len(items.metadata):
-        raise HTTPException(422, "vectors, ids and metadata must be equally many")
+        raise HTTPException(422, "vectors, ids and metadata must have equal lengths")
     rows = as_rows(items.vectors)
     try:
         texts = [json.dumps(entry, allow_nan=False) for entry in items.metadata]
@@ -200,10 +213,10 @@ def remove(ids: Annotated[list[Name], Body(embed=True, min_length=1)]):
     return answer({"n_items": index.n_items_})
 
 
-# Refusals
+# Errors
 @app.exception_handler(RequestValidationError)
 async def refuse(request, error):
-    """Say where and what, without the input, which may be long or not finite."""
+    """Name places and reasons, without the input, which can be long or not finite."""
     first = error.errors()[:10]
     return answer({"detail": [{"loc": e["loc"], "msg": e["msg"]} for e in first]}, 422)
 
@@ -217,7 +230,7 @@ async def say_busy(request, error):
 async def limit(request, call_next):
     length = request.headers.get("content-length", "" if request.method == "POST" else "0")
     if "transfer-encoding" in request.headers or not re.fullmatch("[0-9]{1,18}", length):
-        return answer({"detail": "state the length of the body, a number"}, 400)
-    if int(length) > MOST_BYTES:
-        return answer({"detail": f"a body has at most {MOST_BYTES} bytes"}, 413)
+        return answer({"detail": "the header Content-Length must be a number"}, 400)
+    if int(length) > MAX_BODY_BYTES:
+        return answer({"detail": f"the body must have at most {MAX_BODY_BYTES} bytes"}, 413)
     return await call_next(request)

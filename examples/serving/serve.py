@@ -1,9 +1,10 @@
-"""The command uvicorn, whose workers answer without delay.
+"""Start uvicorn with workers that answer without delay.
 
     SEARCH_FOLDER=data python serve.py app:app --workers 2
 
-Where workers share a socket, uvicorn leaves it to the system to wait for more to send, and
-each answer comes 40 ms late. :doc:`/user_guide/deploy` explains the service.
+If several workers share a socket, the operating system delays small answers by 40 ms
+(Nagle's algorithm). This script turns the delay off. :doc:`/user_guide/deploy` explains the
+service.
 """
 
 import socket
@@ -14,7 +15,7 @@ bind_socket = uvicorn.Config.bind_socket
 
 
 def bind_without_delay(config):
-    """Bind the socket, and let what is written to its connections be sent at once."""
+    """Bind the socket, and send data on its connections immediately."""
     bound = bind_socket(config)
     bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return bound

@@ -1,20 +1,18 @@
 """
-Three pictures of a retrieval experiment
-========================================
+Figures of a retrieval experiment: ties, precision curve, hash lookup
+=====================================================================
 
-A comparison of hash functions raises three questions. Is the difference larger than what
-the order of tied items could make of it? How does precision fall along the ranking? And if
-codes are looked up in a hash table instead of ranked, how far must one look? One display
-answers each. Here they compare random hyperplanes (LSH), iterative quantization (ITQ) and
-learned codes (TALR) on scikit-learn's digits. :doc:`/user_guide/ties` and
-:doc:`/user_guide/hash_lookup` explain what is drawn.
+Three displays compare random hyperplanes (LSH), iterative quantization (ITQ) and learned
+codes (TALR) on scikit-learn's digits. They show average precision with its range over
+orders of ties, precision along the ranking, and precision within a Hamming radius.
+:doc:`/user_guide/ties` and :doc:`/user_guide/hash_lookup` explain the measures.
 """
 
 # %%
-# Hashers of several lengths
-# --------------------------
-# A quarter of the images are queries, 500 train, and the rest is the database: no image is
-# in two of the three. Each method is fitted at three code lengths.
+# Hashers with three code lengths
+# -------------------------------
+# A quarter of the images are queries, 500 images are training rows, and the other images
+# are the database.
 
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
@@ -36,20 +34,20 @@ hashers = {
     "ITQ": [ITQHasher(n_bits, random_state=0) for n_bits in lengths],
     "TALR": [TALRHasher(n_bits, max_iter=20, random_state=0) for n_bits in lengths],
 }
-for of_one_method in hashers.values():
-    for hasher in of_one_method:
+for method_hashers in hashers.values():
+    for hasher in method_hashers:
         hasher.fit(X_train, y_train)
 
 # %%
-# What tie-breaking can do
-# ------------------------
-# The bars span the worst to the best order of tied items, the markers are the expected
-# values. A dict of lists puts all methods and lengths into one picture.
+# Average precision and ties
+# --------------------------
+# The bars span the worst to the best order of tied items, and the markers are the expected
+# values. A dict of lists draws all methods and lengths in one figure.
 
 from sklearn_talr.metrics import TieBreakingDisplay
 
 display = TieBreakingDisplay.from_estimator(hashers, *sets)
-display.ax_.set_title("Average precision, and what ties make of it")
+display.ax_.set_title("Average precision, and its range over orders of ties")
 display.figure_.savefig("tie_breaking.png", dpi=150)
 
 print(f"{'AP':16s}{'worst':>8s}{'expected':>10s}{'best':>8s}")
@@ -61,9 +59,8 @@ for name, n_bits, worst, expected, best in zip(
 # %%
 # Precision along the ranking
 # ---------------------------
-# Curves of several methods are drawn on the same Axes: each display gets the Axes of the
-# previous display. Bands extend from the worst to the best order of ties. With 16 bits the
-# bands are still as wide as many published improvements.
+# Each display gets the Axes of the previous display, so all curves are in one figure. Bands
+# extend from the worst to the best order of ties.
 
 # sphinx_gallery_thumbnail_number = 2
 
@@ -73,20 +70,21 @@ axes = None
 for name, (_, hasher, _) in hashers.items():
     display = RetrievalCurveDisplay.from_estimator(hasher, *sets, name=name, ax=axes)
     axes = display.ax_
-    shown = display.k.searchsorted([1, 10, 100])
-    values = zip(display.k[shown], display.precision.expected[shown])
-    print(f"{name:6s}16 bits", *(f" precision@{k}: {value:.3f}" for k, value in values))
+    places = display.k.searchsorted([1, 10, 100])
+    print(f"{name:6s}16 bits", end="")
+    for k, value in zip(display.k[places], display.precision.expected[places]):
+        print(f"  P@{k}: {value:.3f}", end="")
+    print()
 display.figure_.suptitle("Precision along the ranking, 16 bits")
 display.figure_.savefig("retrieval_curve.png", dpi=150)
 
 # %%
 # Hash lookup
 # -----------
-# A bucket holds all items of one code. Within radius 0 lies one bucket, within radius 1
-# there are 17, within radius 2 already 137. Where a query finds no item within the radius,
-# its precision counts as 0, which is why precision may rise at first. Radius-aware mean
-# average precision (RAMAP) divides the precision within each radius by the number of
-# buckets, and averages over the radii.
+# A bucket holds all items of one code. With 16 bits, there are 1, 17 and 137 buckets within
+# radius 0, 1 and 2. If a query finds no item within the radius, its precision counts as 0,
+# so precision can rise with the radius. Radius-aware mean average precision (RAMAP) divides
+# the precision within each radius by the number of buckets, and averages over the radii.
 
 from sklearn_talr.metrics import RadiusDisplay
 
@@ -94,10 +92,10 @@ axes = None
 for name, (_, hasher, _) in hashers.items():
     display = RadiusDisplay.from_estimator(hasher, *sets, radius=8, name=name, ax=axes)
     axes = display.ax_
-    values = enumerate(display.radius_aware_map[:3])
-    print(
-        f"{name:6s}16 bits", *(f" RAMAP@{radius}: {value:.3f}" for radius, value in values)
-    )
+    print(f"{name:6s}16 bits", end="")
+    for radius, value in enumerate(display.radius_aware_map[:3]):
+        print(f"  RAMAP@{radius}: {value:.3f}", end="")
+    print()
 display.figure_.suptitle("Hash lookup within a radius, 16 bits")
 display.figure_.savefig("radius.png", dpi=150)
 print("Figures saved as tie_breaking.png, retrieval_curve.png and radius.png")

@@ -1,30 +1,25 @@
 """
-Quality per byte, and what ties do to it
-========================================
+Quality per byte with BitBudget, and the effect of ties
+=======================================================
 
-BitBudget is a benchmark of compressed embeddings. It measures the share of their
-``nDCG@10`` (NDCG of the first ten documents) that is kept, and the bytes per document. A
-decorator registers a method, which returns a score for each query and document, and the
-bytes per document. This example adds codes of
+BitBudget is a benchmark of compressed embeddings. It measures ``nDCG@10`` (NDCG of the
+first ten documents) and the bytes per document. This example adds codes of
 :class:`~sklearn_talr.hashing.AdditiveHasher` and :class:`~sklearn_talr.hashing.ITQHasher`
-to BitBudget's own methods.
+to the methods of BitBudget.
 
-Hamming distances are small integers, so many documents have the same distance. BitBudget
-takes tied documents in the arbitrary order that `argpartition` returns. Therefore each row
-also shows three other values: for the worst order, for the best order, and the mean over
-all orders. :doc:`/user_guide/results_embeddings` has values for judged collections.
-
-``pip install bitbudget`` installs the benchmark. Without it, the example runs only the
-methods of this library, and leaves out BitBudget's column.
+Many documents have the same Hamming distance. BitBudget takes tied documents in an
+arbitrary order, so each row also shows the values for the worst order, for the best order,
+and the mean over all orders. :doc:`/user_guide/results_embeddings` has values for judged
+collections. ``pip install bitbudget`` installs the benchmark; without it, the example runs
+only the methods of this library.
 """
 
 # %%
 # A collection with judgments
 # ---------------------------
-# The collection is made from the documentation strings of scikit-learn. The first, third,
-# fifth ... sentences of a string are a query. The second, fourth, sixth ... sentences are
-# the relevant document. Embeddings are computed by latent semantic analysis, which takes a
-# few seconds on any machine.
+# The collection consists of docstrings of scikit-learn. The first, third, fifth, ...
+# sentences of a docstring are a query. The second, fourth, sixth, ... sentences are the
+# relevant document. The embeddings are computed with latent semantic analysis.
 
 import ast
 import re
@@ -41,21 +36,22 @@ SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
 
 
 def sentences(text):
-    """Those of prose, in the order of the text."""
+    """Yield the sentences of a text in order, without code and tables."""
     for paragraph in re.split(r"\n\s*\n", text):
         for sentence in SENTENCE_END.split(" ".join(paragraph.split())):
             if 30 < len(sentence) < 300 and re.fullmatch(r"[A-Z][^>]*\.", sentence):
                 yield sentence
 
 
-halves = {}  # text of the document by text of the query
+# Maps the text of a query to the text of its relevant document
+halves = {}
 for file in sorted(Path(find_spec("sklearn").origin).parent.rglob("*.py")):
     if "tests" not in file.parts:
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ClassDef | ast.FunctionDef):
-                found = list(sentences(ast.get_docstring(node) or ""))
-                if len(found) >= 4:
-                    halves[" ".join(found[::2])] = " ".join(found[1::2])
+                prose = list(sentences(ast.get_docstring(node) or ""))
+                if len(prose) >= 4:
+                    halves[" ".join(prose[::2])] = " ".join(prose[1::2])
 
 texts = sorted(set(halves.values()))
 documents = [f"d{i}" for i in range(len(texts))]
@@ -73,28 +69,28 @@ print(f"{len(documents)} documents, {len(queries)} queries, {X.shape[1]} numbers
 # %%
 # The benchmark
 # -------------
-# `METHODS` is the table that the decorator writes to. Of BitBudget's methods four are
-# compared.
+# BitBudget's decorator ``method`` registers a function in the dict ``METHODS``.
 
 try:
     from bitbudget import METHODS, evaluate, method
 except ImportError:
-    print("BitBudget is not installed: our own methods alone are compared.")
-    METHODS, evaluate = {}, None
+    print("BitBudget is not installed. Only the methods of this library are compared.")
+    METHODS = {}
+    evaluate = None
 
     def method(name, **properties):
-        """Enter a function, as BitBudget's decorator does."""
+        """Register a function, as BitBudget's decorator does."""
         return lambda function: METHODS.setdefault(name, function)
 
 
 names = [name for name in ("binary", "rabitq", "pq", "float32") if name in METHODS]
 
 # %%
-# Our codes as its methods
-# ------------------------
-# The hasher is fitted to the documents. A code of AdditiveHasher has a factor, a number
-# that multiplies its scores. It follows from the bits, so it need not be stored with them.
-# Its four bytes are counted all the same, as an index keeps them in memory.
+# Register codes as methods of BitBudget
+# --------------------------------------
+# A method returns a score for each query and document, and the bytes per document. The
+# hashers are fitted to the documents. The bytes of AdditiveHasher include four bytes for
+# the factor that multiplies the scores of a code.
 
 from sklearn_talr.codes import hamming_distances, weighted_scores
 from sklearn_talr.hashing import AdditiveHasher, ITQHasher
@@ -124,82 +120,80 @@ for n_bits in (32, 64, 128):
 names += [] if "float32" in names else ["floats"]
 
 # %%
-# The protocol, and the order of ties
-# -----------------------------------
-# :func:`~sklearn_talr.runs.evaluate_run` takes a run: the scores of the documents found. It
-# must hold all that is tied with the tenth document. What is behind them cannot reach the
-# first ten places, and is left out.
+# Evaluate with all orders of ties
+# --------------------------------
+# :func:`~sklearn_talr.runs.evaluate_run` evaluates a run: scores of retrieved documents.
+# For ``nDCG@10`` a run needs the ten best documents and all documents tied with the tenth.
 
 from sklearn_talr.runs import evaluate_run
 
-scored = {}
+scores = {}
+n_bytes = {}
 
 
-def keep(name, function):
-    """The same method, whose scores can be looked at afterwards."""
+def record(name, function):
+    """Wrap a method so that its scores and bytes are recorded."""
 
-    def keeping(X, X_query):
-        scored[name] = function(X, X_query)
-        return scored[name]
+    def recorded(X, X_query):
+        scores[name], n_bytes[name] = function(X, X_query)
+        return scores[name], n_bytes[name]
 
-    return keeping
+    return recorded
 
 
-def run_of(scores):
-    """The ten best documents of each query, and all that are tied with the tenth."""
+def as_run(scores):
+    """Return the ten best documents of each query, and all tied with the tenth."""
     run = {}
     for query, row in zip(queries, scores):
-        found = np.flatnonzero(row >= np.partition(row, -10)[-10])
-        run[query] = {documents[i]: float(row[i]) for i in found}
+        retrieved = np.flatnonzero(row >= np.partition(row, -10)[-10])
+        run[query] = {documents[i]: float(row[i]) for i in retrieved}
     return run
 
 
-METHODS |= {name: keep(name, METHODS[name]) for name in names}
+METHODS |= {name: record(name, METHODS[name]) for name in names}
 if evaluate is None:
-    of_bitbudget = {}
+    bitbudget_ndcg = {}
     for name in names:
         METHODS[name](X, X_query)
 else:
     rows = evaluate(X, X_query, documents, queries, judgments, names)
-    of_bitbudget = {row["method"]: row["ndcg"] for row in rows}
+    bitbudget_ndcg = {row["method"]: row["ndcg"] for row in rows}
 
+names.sort(key=n_bytes.get)
 results = {
-    name: evaluate_run(judgments, run_of(scores), "nDCG@10")
-    for name, (scores, _) in scored.items()
+    name: evaluate_run(judgments, as_run(scores[name]), "nDCG@10").to_dict()["nDCG@10"]
+    for name in names
 }
 
 # %%
-# The columns are the bytes of a document, the number of BitBudget, and ours: the worst
-# order of ties, the mean over all orders, the best order, and the share of queries that
-# ties affect.
+# The columns are the bytes per document, the value that BitBudget reports, the values for
+# the worst order of ties, the mean over all orders (expected), and the best order, and the
+# share of queries whose value depends on ties (affected).
 
-order = sorted(results, key=lambda name: scored[name][1])
-tables = {name: results[name].to_dict()["nDCG@10"] for name in order}
-
-columns = "worst", "expected", "best"
-print(f"\n{'':18s}{'bytes':>6s}{'BitBudget':>11s}", end="")
+columns = ["worst", "expected", "best"]
+print(f"\n{'nDCG@10':18s}{'bytes':>6s}{'BitBudget':>11s}", end="")
 print("".join(f"{column:>10s}" for column in (*columns, "affected")))
-for name, values in tables.items():
-    theirs = of_bitbudget.get(name, np.nan)
-    print(f"{name:18s}{scored[name][1]:6.0f}{theirs:11.3f}", end="")
+for name, values in results.items():
+    print(f"{name:18s}{n_bytes[name]:6.0f}{bitbudget_ndcg.get(name, np.nan):11.3f}", end="")
     print("".join(f"{values[column]:10.3f}" for column in columns), end="")
     print(f"{values['affected']:10.0%}")
 
 # %%
-# Hamming distances have many ties, and the shorter the code, the wider is the interval.
-# Real-valued scores have few ties: only documents with equal codes or equal embeddings are
-# tied. If the intervals of two methods overlap, the order of the documents can reverse
-# their comparison.
+# Hamming distances have many ties, and shorter codes have wider intervals. Real-valued
+# scores have few ties: only documents with equal codes or equal embeddings are tied. If the
+# intervals of two methods overlap, the order of the documents can reverse their comparison.
 
 import matplotlib.pyplot as plt
 
-worst, expected, best = ([row[column] for row in tables.values()] for column in columns)
-errors = np.subtract(expected, worst), np.subtract(best, expected)
-labels = [f"{name}, {scored[name][1]:.0f} B" for name in order]
+worst, expected, best = (
+    np.array([values[column] for values in results.values()]) for column in columns
+)
+errors = [expected - worst, best - expected]
+labels = [f"{name}, {n_bytes[name]:.0f} B" for name in names]
 figure, ax = plt.subplots(figsize=(6, 3.6), layout="constrained")
 ax.errorbar(expected, labels, xerr=errors, fmt="o", markersize=4, capsize=4)
-ax.set(xlabel="nDCG@10, from the worst to the best order of ties")
-ax.set_title("Quality, bytes of a document, and ties")
+ax.set(xlabel="nDCG@10: expected, and range over orders of ties")
+ax.set_title("nDCG@10 by bytes per document")
 ax.grid(axis="x", alpha=0.3)
 figure.savefig("quality_per_byte.png", dpi=150)
 print("Figure saved as quality_per_byte.png")

@@ -166,7 +166,8 @@ class Progress:
         if seconds > _SILENT_SECONDS:
             logging.getLogger("sklearn_talr").warning(
                 f"{type(self._estimator).__name__}: {self._name} {self._done} is done, "
-                f"and the others may take {math.ceil(seconds / 60)} minutes. "
+                f"and the remaining {self._name}s may take "
+                f"{math.ceil(seconds / 60)} minutes. "
                 f"verbose=True prints each {self._name}."
             )
 

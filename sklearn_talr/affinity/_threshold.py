@@ -385,9 +385,9 @@ def _warn_of_lost_levels(quantiles, levels, thresholds, *, rounding, n_pairs):
     possible = by_quantile[~is_lost][::-1]
     share = quantiles[lost[0]]
     warn_caller(
-        f"Levels {levels[lost].tolist()} of ThresholdAffinity cannot occur: among the "
-        f"nearest {100 * share:.3g} % of pairs many have the same distance, "
-        f"{thresholds[lost[0]]:.3g}, like repeated rows. Drop repeated rows with "
+        f"Levels {levels[lost].tolist()} of ThresholdAffinity cannot occur, because many "
+        f"of the nearest {100 * share:.3g} % of pairs have the same distance, "
+        f"{thresholds[lost[0]]:.3g}, for example repeated rows. Drop repeated rows with "
         "np.unique(rows, axis=0), pass larger quantiles, or pass fewer levels: "
         f"ThresholdAffinity(quantiles={quantiles[possible].tolist()}, "
         f"levels={levels[possible].tolist()})."

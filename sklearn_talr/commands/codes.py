@@ -76,7 +76,9 @@ def _read_vectors(path, dtype):
     n_bytes_per_row = 4 + dtype.itemsize * n_columns
     is_whole = len(octets) % n_bytes_per_row == 0
     if not is_whole or np.any(octets.reshape(-1, n_bytes_per_row)[:, :4] != octets[:4]):
-        raise ValueError(f"{path} does not hold rows of one length, as {path.suffix} does.")
+        raise ValueError(
+            f"{path} does not have rows of equal length, which {path.suffix} needs."
+        )
     return octets.reshape(-1, n_bytes_per_row)[:, 4:].view(dtype)
 
 
@@ -134,7 +136,7 @@ def read_features(path, name=None, labels=None):
     rows = np.sort(order)
     X = np.asarray(X[rows], dtype=np.float32)[np.searchsorted(rows, order)]
     if len(X) < LEAST_ROWS or not np.isfinite(X).all():
-        raise ValueError(f"{path} must hold at least {LEAST_ROWS} rows of finite numbers.")
+        raise ValueError(f"{path} must have at least {LEAST_ROWS} rows of finite numbers.")
     return X, None if y is None else y[order]
 
 
@@ -151,7 +153,7 @@ def _name_of_table(path, arrays, name):
     if len(names) == 1:
         return names[0]
     shapes = ", ".join(f"{n or 'an array'} {array.shape}" for n, array in arrays.items())
-    raise ValueError(f"{path} holds {shapes}. Name a table of numbers by --array.")
+    raise ValueError(f"{path} has {shapes}. Choose a table of numbers with --array.")
 
 
 def _read_labels(path, arrays, labels, *, n_rows):
@@ -161,7 +163,10 @@ def _read_labels(path, arrays, labels, *, n_rows):
         y = np.array(local_path(labels, "--labels").read_text().splitlines())
     y = np.ravel(y)
     if len(y) != n_rows:
-        raise ValueError(f"--labels has {len(y)} rows, and {path} {n_rows}.")
+        raise ValueError(
+            f"--labels has {len(y)} labels, but {path} has {n_rows} rows. Pass one label "
+            "for each row."
+        )
     return y
 
 
@@ -329,12 +334,25 @@ def measure(parts, model, n_bytes, metric):
 
 def main(argv=None):
     """Run the command; returns its exit code."""
-    parser = argparse.ArgumentParser("sklearn-talr-codes", description=__doc__)
+    parser = argparse.ArgumentParser(
+        "sklearn-talr-codes",
+        description="Compare codes for the embeddings of a file, at 8 to 64 bytes per row: "
+        "recall of the ten nearest, and CPU time. Print the line that makes the best codes "
+        "of each size.",
+    )
     add = parser.add_argument
-    add("file", help=_FORMATS)
-    add("--array", help="name of the array in the file")
-    add("--labels", help="array or column of the file, or a file with a label per line")
-    add("--metric", choices=["cosine", "inner_product", "euclidean"], default="cosine")
+    add("file", help=f"file of embeddings, one row per item: {_FORMATS}")
+    add("--array", help="name of the array with the embeddings")
+    add(
+        "--labels",
+        help="name of an array or column with labels, or a file with one label per line",
+    )
+    add(
+        "--metric",
+        choices=["cosine", "inner_product", "euclidean"],
+        default="cosine",
+        help="similarity of rows (default: cosine)",
+    )
     add("--minutes", type=float, default=10, help="time limit (default: 10)")
     args = parser.parse_args(argv)
     try:
@@ -376,7 +394,7 @@ def compare(args):
     if find_spec("matplotlib"):
         picture = path.with_name(f"{path.stem}_recall.png")
         _draw_results(results, methods, picture)
-        print(f"\nA figure: {picture}")
+        print(f"\nFigure saved as {picture}")
     if y is not None:
         _print_scores_by_labels(parts, split(y, None), end=end)
 
@@ -391,7 +409,7 @@ def _measure_methods(methods, parts, metric, *, end):
         for n_bytes in SIZES:
             start = time.monotonic()
             if start + expected_seconds > end:
-                print(f"{method}, {n_bytes} bytes: left out, since --minutes are over")
+                print(f"{method}, {n_bytes} bytes: skipped, time limit (--minutes) reached")
                 continue
             model = make(n_features, n_bytes, metric, 0)
             figures = measure(parts, model, n_bytes, metric)
@@ -411,14 +429,14 @@ def _measure_methods(methods, parts, metric, *, end):
 
 def _print_results(results, *, n_items, n_features):
     """Print a table of results, and the line of the best method of each size."""
-    print(f"\nRecall of ten among {n_items} items of {n_features} float32 numbers:\n")
+    print(f"\nRecall of the ten nearest of {n_items} items with {n_features} features\n")
     print(f"{'bytes':>5} {'recall':>7} {'fit, s':>7} {'encode, us':>11}  method")
     for result in results:
         print(
             f"{result.n_bytes:5} {result.recall:7.3f} {result.fit_seconds:7.1f} "
             f"{result.microseconds_per_row:11.1f}  {result.method}"
         )
-    print("\nThe best of each size:")
+    print("\nBest codes of each size:")
     # Results ascend, so the last one of a size has the highest recall.
     best = {result.n_bytes: result for result in results}
     for result in best.values():
@@ -446,7 +464,7 @@ def _print_scores_by_labels(parts, labels, *, end):
     y_query, y_train, y_items = labels
     is_relevant = y_query[:, None] == y_items
     ap = tie_aware_average_precision_score(is_relevant, query @ items.T)
-    print(f"\nAverage precision by labels: floats {ap:.3f}")
+    print(f"\nAverage precision with labels as relevance: floats {ap:.3f}")
     for n_bytes in SIZES:
         if time.monotonic() > end:
             break

@@ -163,8 +163,8 @@ def warn_of_repeats(packed, *, n_links, n_items_per_node=1):
     if counts.max() > n_safe:
         warn_caller(
             f"{len(packed)} items have only {len(counts)} distinct codes, and up to "
-            f"{counts.max()} share one. In a graph index with {n_links} links per node "
-            "items of one code link to each other only, so that searches miss other items. "
+            f"{counts.max()} items share one code. In a graph index with {n_links} links "
+            "per node, these items link only to each other, so searches miss other items. "
             "Index the distinct codes and expand each result to its items, or use an index "
             "that compares all codes, such as HammingNeighbors."
         )

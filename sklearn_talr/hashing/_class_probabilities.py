@@ -637,8 +637,8 @@ def _predict_folds(classifier, data, folds, progress):
     n_present = _n_present(data.y)
     if any(_n_present(safe_indexing(data.y, train)) < n_present for train, _ in folds):
         warn_caller(
-            "Some classes or labels are in no fold but one of cv, whose samples get "
-            "probability 0 of them. Pass stratified or shuffled folds as cv."
+            "Some classes or labels occur in only one fold of cv, so the samples of that "
+            "fold get probability 0 for them. Pass stratified or shuffled folds as cv."
         )
     tests = np.concatenate([test for _, test in folds])
     return np.concatenate(tables)[np.argsort(tests)]

@@ -581,9 +581,9 @@ def _has_few_judgments(pairs):
     if 2 * n_relevant_items >= pairs.n_items:
         return False
     warn_caller(
-        f"y has only {n_relevant_items} of {pairs.n_items} items that are relevant to any "
-        "query, and judgments say nothing about the others. If both views have good "
-        "features of one kind, such as embeddings by one model, codes without judgments "
-        "may rank better: compare with ITQHasher or AdditiveHasher."
+        f"Only {n_relevant_items} of {pairs.n_items} items are relevant to a query in y, "
+        "and training learns nothing about the other items. If one model computed the "
+        "embeddings of both views, codes without judgments may rank better: compare with "
+        "ITQHasher or AdditiveHasher."
     )
     return True

@@ -74,16 +74,16 @@ def read_codes(X, index, owner=None):
         packed = _pack_positive(X, columns.n_bits)
         if _lacks_signs(X):
             warn_caller(
-                "X holds entries other than 0 and 1, but none below 0. Positive entries "
-                "are ones, so outputs of a sigmoid are nothing but ones: subtract the "
-                "threshold, as in X - 0.5.",
+                "X has entries other than 0 and 1, but no negative entry. Positive entries "
+                "become ones, so all outputs of a sigmoid become ones. Subtract the "
+                "threshold, for example X - 0.5.",
             )
             return packed, columns
     is_first = index is None
     if is_first and len(packed) > 1 and not np.ptp(packed.data, axis=0).any():
         warn_caller(
-            "All rows of X have the same code, so every item is tied with every other. "
-            "Positive entries are ones: subtract a threshold if there should be more.",
+            "All rows of X have the same code, so all items are tied. Positive entries "
+            "become ones. Subtract a threshold if the codes should differ.",
         )
     return packed, columns
 

@@ -25,9 +25,9 @@ own --help. Write ./compare for a file of judgments with the name compare. Measu
 written as in ir_measures: AP, AP(rel=2)@100, nDCG@10, nDCG(dcg='exp-log2')@10, P@5, R@1000,
 F1@10, RR@10, Success@1, Rprec, RBP(p=0.9), ERR@20, EF@1%, AUC, Bpref, Judged@10. The table
 shows the mean over all orders of tied documents, the worst and the best value, the value of
-trec_eval's order, and the share of queries that ties affect. The exit code is 0; 1 for a
-file or measure that cannot be used; 2 for wrong usage; 141 if the reader of a pipe closes
-it early, as head does."""
+trec_eval's order, and the share of queries whose value depends on ties. The exit code is 0;
+1 for a file or measure that cannot be used; 2 for wrong arguments; 141 if the reader of a
+pipe closes it early."""
 _COMPARE_EPILOG = """The table shows the mean of each run, its confidence interval over
 queries, the worst and the best mean over all orders of tied documents, and letters. Runs
 that share a letter are not significantly different (compact letter display). With more than
@@ -37,7 +37,7 @@ A table of scores has a row for each query or task and a column for each run, or
 each score. CSV and LaTeX have a row for each measure and pair of runs. JSON has all
 numbers."""
 _HELP_OF_QRELS = (
-    "judgments in TREC's format, .json, .jsonl, .parquet, or a table with a head"
+    "judgments in TREC's format, .json, .jsonl, .parquet, or a table with column names"
 )
 _OPTIONS_OF_RUNS = "measures", "missing_queries", "judged_only", "ignore_identical_ids"
 _OPTIONS_OF_TABLES = "missing", "groups", "aggregates"
@@ -237,7 +237,7 @@ def _evaluating_parser():
     parser.add_argument("runs", nargs="+", metavar="run", help="runs, in the same formats")
     _add_options_of_runs(parser)
     parser.add_argument(
-        "--per-query", action="store_true", help="values of queries, not their means"
+        "--per-query", action="store_true", help="values of each query instead of the means"
     )
     return parser
 
@@ -259,7 +259,7 @@ def _comparing_parser():
     _add_options_of_tables(parser)
     _add_options_of_tests(parser)
     parser.add_argument(
-        "--html", metavar="FILE", help="also write a page with tables and pictures"
+        "--html", metavar="FILE", help="also write an HTML page with tables and figures"
     )
     return parser
 
@@ -277,7 +277,7 @@ def _add_options_of_runs(parser):
         "--missing-queries",
         choices=["zero", "skip"],
         default="zero",
-        help="judged queries that a run lacks count 0, or are left out (default: zero)",
+        help="count judged queries that a run lacks as 0, or skip them (default: zero)",
     )
     parser.add_argument(
         "--judged-only", action="store_true", help="rank only judged documents"
@@ -285,7 +285,7 @@ def _add_options_of_runs(parser):
     parser.add_argument(
         "--ignore-identical-ids",
         action="store_true",
-        help="leave out the document that has the id of the query",
+        help="ignore the document with the id of the query",
     )
     parser.add_argument(
         "--format", choices=["table", "json", "csv", "latex"], default="table"
@@ -297,19 +297,19 @@ def _add_options_of_tables(parser):
         "--missing",
         choices=["raise", "drop"],
         default="raise",
-        help="refuse missing cells of a table, or drop their rows (default: raise)",
+        help="refuse a table with missing cells, or drop their rows (default: raise)",
     )
     parser.add_argument(
         "--aggregates",
         choices=["raise", "keep"],
         default="raise",
-        help="refuse rows and columns of a table that are means of others by name or "
-        "value, or keep them (default: raise)",
+        help="refuse a table with rows or columns that are means of others, or keep them "
+        "(default: raise)",
     )
     parser.add_argument(
         "--groups",
         metavar="COLUMN",
-        help="column of a table with the group of each row; groups are averaged",
+        help="column with the group of each row; rows of a group are averaged",
     )
 
 
@@ -322,12 +322,14 @@ def _add_options_of_tests(parser):
         help="adjustment of p-values for the number of pairs (default: max-t, or holm "
         "with a --test that is not the default)",
     )
-    parser.add_argument("--alpha", type=float, default=0.05, help="level (default: 0.05)")
+    parser.add_argument(
+        "--alpha", type=float, default=0.05, help="significance level (default: 0.05)"
+    )
     parser.add_argument(
         "--lower-is-better",
         dest="greater_is_better",
         action="store_false",
-        help="the least mean is the best, as for times and errors",
+        help="the lowest mean is the best, for example of times and errors",
     )
     parser.add_argument(
         "--n-resamples",

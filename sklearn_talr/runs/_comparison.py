@@ -283,14 +283,14 @@ class RunComparison:
         -------
         sentence : str
             It names the test and its adjustment, the numbers of systems, queries and pairs,
-            the level, the treatment of ties if there are any, whether the least mean is the
-            best, and the version.
+            the level, the treatment of ties if there are any, whether the lowest mean is
+            the best, and the version.
         """
         rows = self.evaluations[0].rows
         n_pairs = len(self.pairs)
         pairs = f" for all {n_pairs} pairs of a measure" if n_pairs > 1 else ""
         ties = ", on means over all orders of tied documents" if has_ties(self) else ""
-        best = "" if self.greater_is_better else "; the least mean is the best"
+        best = "" if self.greater_is_better else "; the lowest mean is the best"
         return (
             f"The means of {len(self.names)} systems over "
             f"{number_of_queries(self.queries, rows)} were compared "
@@ -608,10 +608,8 @@ def _warn_if_undone_by_ties(comparison):
     if not undone:
         return
     better, worse, measure = undone[0]
-    n_others = len(undone) - 1
-    in_words = f", and {n_others} more such" if n_others else ""
     warn_caller(
-        f"by {measure} {better!r} is better than {worse!r} on average over the orders of "
-        f"tied documents, but not significantly better in every order{in_words}: see "
-        "depends_on_ties.",
+        f"by {measure} {better!r} is significantly better than {worse!r} in the mean over "
+        "all orders of tied documents, but not in every order. Number of such differences: "
+        f"{len(undone)}, see depends_on_ties."
     )

@@ -272,8 +272,8 @@ def _warn_if_queries_find_themselves(qrels, run):
             find_themselves.append(is_first and query not in judged.get(query, ()))
     if len(find_themselves) > 1 and all(find_themselves):
         warn_caller(
-            "every query finds first the document of its own identifier, which is not "
-            "judged. If the queries are documents, pass ignore_identical_ids=True.",
+            "every query retrieves first the document with its own identifier, which is "
+            "not judged. If the queries are documents, pass ignore_identical_ids=True.",
         )
 
 

@@ -323,7 +323,7 @@ def _warn_of_parts(tasks, parts):
         named = ", ".join(tasks[:_N_TASKS_NAMED])
         if len(tasks) > _N_TASKS_NAMED:
             named += " and others"
-        warn_caller(f"{parts} of {named} are left out, as some models lack them.")
+        warn_caller(f"{parts} of {named} are left out, because some models lack them.")
 
 
 def _tasks_of_all_models(frame):
@@ -333,8 +333,8 @@ def _tasks_of_all_models(frame):
         raise ValueError("no task is common to all models; pass tasks.")
     if len(common) < len(frame):
         warn_caller(
-            f"{len(frame) - len(common)} of {len(frame)} tasks are left out, as some "
-            "models have no score for them.",
+            f"{len(frame) - len(common)} of {len(frame)} tasks are left out, because "
+            "some models have no score for them.",
         )
     return common
 

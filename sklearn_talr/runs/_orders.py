@@ -47,10 +47,9 @@ def check_order(numbers, scores, ranks=None):
     order = np.argsort(numbers, kind="stable")
     if _bits_of_rising(numbers[order], scores[order]) >= _MIN_BITS_OF_SURPRISE:
         warn_caller(
-            "in each query with several documents these are stored by rising scores, so "
-            f"the first is the worst. {_LOWER_IS_BETTER}. If the order of rows means "
-            "nothing, sort the documents of each query by falling scores to avoid this "
-            "warning."
+            "the documents of each query are stored by rising scores, so the first one is "
+            f"the worst. {_LOWER_IS_BETTER}. If the order of rows has no meaning, sort "
+            "the documents of each query by falling scores to avoid this warning."
         )
 
 

@@ -340,13 +340,14 @@ def _warn_if_none_can_be_significant(measure, settings, n_pairs, smallest):
     if smallest * factor <= settings.alpha:
         return
     rows = settings.rows
-    advice = f"Take more {rows}, or test='t', which has no least p-value"
+    advice = f"Take more {rows}, or test='t', which has no smallest p-value"
     if smallest == 1 / (settings.resampling.n_resamples + 1):
         advice = f"Take n_resamples={ceil(factor / settings.alpha)} or more"
     times = f", which Holm's method multiplies by {n_pairs} pairs" if factor > 1 else ""
     warn_caller(
-        f"by {measure} no pair can be significant at alpha={settings.alpha:g}: the least "
-        f"p-value that these {rows} and settings can give is {smallest:.2g}{times}. "
+        f"by {measure} no pair can be significant at alpha={settings.alpha:g}: the "
+        f"smallest possible p-value with these {rows} and settings is "
+        f"{smallest:.2g}{times}. "
         f"{advice}.",
     )
 

@@ -76,7 +76,7 @@ def warn_if_swapped(qrels, run):
     all_differ = len(np.unique(grades_of_queries, axis=0)) == len(grades_of_queries)
     if all_differ and np.isin(run.values, np.arange(_N_GRADES_OF_ASSESSORS)).all():
         warn_caller(
-            "qrels has another relevance for every document of a query, and run has the "
-            f"scores {np.unique(run.values).tolist()} alone. Judgments come first, "
-            "then the run: are they swapped?",
+            "qrels has a different relevance for every document of a query, and run has "
+            f"only the scores {np.unique(run.values).tolist()}. Judgments are the first "
+            "argument, and the run is the second. Are they swapped?",
         )

@@ -317,8 +317,8 @@ def _read_turned(frame, fields, levels):
     _refuse_missing_names(frame.index, place)
     scores = _as_numbers(frame).T.rename_axis("task")
     warn_caller(
-        f"rows are systems by the name {system!r}, so the table is transposed. Its tasks "
-        f"are {', '.join(map(str, scores.index))}; leave out columns that are not scores."
+        f"rows are systems because of the name {system!r}, so the table is transposed. Its "
+        f"tasks are {', '.join(map(str, scores.index))}. Drop columns that are not scores."
     )
     columns = import_pandas().MultiIndex.from_product([["score"], scores.columns])
     return ScoreTable(scores.set_axis(columns, axis=1), Place("columns"), place)

@@ -64,9 +64,9 @@ class TieAwareProvider(providers.Provider):
         is_ours = super().supports(measure)
         if not is_ours and measure.NAME not in _OF_SETS and measure not in self._told:
             warn_caller(
-                f"tie_aware has no mean over orders of ties for {measure}: another "
-                "provider of ir_measures computes it, whose value depends on how it breaks "
-                "the ties of the run.",
+                f"tie_aware has no mean over orders of ties for {measure}. Another "
+                "provider of ir_measures computes it, and its value depends on how that "
+                "provider breaks the ties of the run.",
             )
             self._told.add(measure)
         return is_ours

@@ -124,8 +124,8 @@ def best_threshold(scores, positive, sample_weight):
 # Gains of 2**grade are summed in float64.
 LARGEST_GRADE = 1000
 _DROPPED_GROUPS = (
-    "fit saw {} queries, but score got no groups and ranks all samples as one query. Pass "
-    "groups (all equal if this is one query). A Pipeline or a search hands them on only "
+    "fit got {} queries, but score got no groups and ranks all samples as one query. Pass "
+    "groups (all equal if this is one query). A Pipeline or a search passes groups on only "
     "after sklearn.set_config(enable_metadata_routing=True) and, on the RankingSVC, "
     ".set_fit_request(groups=True).set_score_request(groups=True)."
 )
@@ -206,9 +206,9 @@ def _grades_of_two_numbers(y, loss):
         return _check_grades(y)
     if 0 < low < high and may_be_grades and loss != "zero_one":
         warn_caller(
-            f"y has the numbers {low} and {high}, which are taken for two classes, of "
-            f"which {high} is relevant. Pass y == {high} to say so. Grades of "
-            "relevance need samples of grade 0, which are not relevant."
+            f"y has only the numbers {low} and {high}. They are read as two classes, and "
+            f"{high} is the relevant class. Pass y == {high} to avoid this warning. "
+            "Relevance grades need samples of grade 0, which are not relevant."
         )
     return None
 

@@ -228,7 +228,7 @@ BAD = [
     ("/remove", {"ids": []}, 422, "at least 1 item"),
     ("/remove", {"ids": ["photo 3", "photo"]}, 409, "['photo'], which are not in"),
     ("/remove", {"ids": [f"photo {row}" for row in range(N_ITEMS)]}, 409, "leave no item"),
-    ("/items", NEW | {"ids": []}, 422, "equally many"),
+    ("/items", NEW | {"ids": []}, 422, "equal lengths"),
     ("/items", NEW | {"ids": [""]}, 422, "at least 1 character"),
     ("/items", NEW | {"ids": ["\ud800"]}, 422, "valid string"),
     ("/items", NEW | {"ids": ["a\0b"]}, 422, "match pattern"),

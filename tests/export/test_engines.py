@@ -321,7 +321,7 @@ GRAPHS = {
 def test_repeats_in_a_graph_index_are_warned_of(engine):
     if engine != "pgvector":
         pytest.importorskip(engine)
-    message = "400 items have only 10 distinct codes, and up to 40 share one"
+    message = "400 items have only 10 distinct codes, and up to 40 items share one"
     with pytest.warns(UserWarning, match=message) as warned:
         GRAPHS[engine](REPEATED)
     assert warned[0].filename == __file__
@@ -342,7 +342,7 @@ def test_a_graph_of_pgvector_has_ten_rows_at_a_node(postgres_uri):
         found = connection.execute(table.search, ("01" * 16, 1000)).fetchall()
         connection.rollback()
     assert 40 < len(found) <= 400
-    with pytest.warns(UserWarning, match="100 distinct codes, and up to 11 share one"):
+    with pytest.warns(UserWarning, match="100 distinct codes, and up to 11 items"):
         export.to_pgvector(np.vstack([codes, codes[:1]]), hnsw=True)
 
 

@@ -87,7 +87,7 @@ def test_a_missing_label_is_refused(missing, form, digits):
 def test_a_class_that_the_other_folds_lack_has_no_probability(digits):
     X, y = digits
     y = np.where(np.arange(700) == 3, 99, y % 2)
-    with pytest.warns(UserWarning, match="in no fold but one of cv") as caught:
+    with pytest.warns(UserWarning, match="in only one fold of cv") as caught:
         probabilities = ClassProbabilities(GaussianNB(), cv=3, temperature=1).fit_transform(
             X, y
         )

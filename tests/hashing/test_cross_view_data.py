@@ -84,7 +84,7 @@ def odd_judgments():
     return grades
 
 
-@pytest.mark.filterwarnings("ignore:y has only 1 of 3 items")
+@pytest.mark.filterwarnings("ignore:Only 1 of 3 items")
 @every_variant
 @pytest.mark.parametrize(
     ("items", "queries", "grades"),
@@ -134,7 +134,7 @@ def test_judgments_of_few_items_warn_and_teach_nothing():
     grades[np.arange(80), np.arange(80) % 50] = 1
     assert small().fit(X, grades, X_query=Q).teacher_ is not None
     grades[0] = 0
-    with pytest.warns(UserWarning, match="y has only 79 of 160 items") as caught:
+    with pytest.warns(UserWarning, match="Only 79 of 160 items") as caught:
         hasher = small().fit(X, grades, X_query=Q)
     assert hasher.teacher_ is None
     assert caught[0].filename == __file__

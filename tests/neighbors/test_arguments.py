@@ -92,7 +92,7 @@ class TestWhatIsACode:
         sigmoid, neighbors = 1 / (1 + np.exp(-X)), fit(X)
         for codes in (sigmoid, np.maximum(X, 0), sigmoid[:1]):
             for call in (fit, fit(X).add, neighbors.kneighbors):
-                with pytest.warns(UserWarning, match=r"none below 0.*X - 0\.5") as warned:
+                with pytest.warns(UserWarning, match=r"no negative.*X - 0\.5") as warned:
                     call(codes)
                 assert len(warned) == 1
         assert_array_equal(fit(sigmoid - 0.5).codes_, neighbors.codes_)

@@ -26,7 +26,7 @@ from sklearn_talr.neighbors import HammingNeighbors
 
 @parametrize_with_checks([HammingNeighbors()])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@pytest.mark.filterwarnings("ignore:X holds entries other than 0 and 1")
+@pytest.mark.filterwarnings("ignore:X has entries other than 0 and 1")
 @may_have_one_code
 def test_scikit_learn_contract(estimator, check):
     check(estimator)

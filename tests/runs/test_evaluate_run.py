@@ -305,7 +305,7 @@ def test_a_run_without_queries_is_told_in_a_sentence():
 def test_queries_that_find_themselves_are_told_of():
     qrels = {"a": {"b": 1}, "b": {"c": 1}, "c": {"a": 1}}
     run = {q: {d: float(q == d) for d in "abc"} for q in "abc"}
-    remedy = "finds first .* pass ignore_identical_ids=True"
+    remedy = "retrieves first .* pass ignore_identical_ids=True"
     with pytest.warns(UserWarning, match=remedy) as caught:
         evaluate_run(qrels, run)
     assert caught[0].filename == __file__
@@ -317,7 +317,7 @@ def test_queries_that_find_themselves_are_told_of():
     evaluate_run({q: {**judged, q: 1} for q, judged in qrels.items()}, run)
     evaluate_run(qrels, {"a": run["a"]})
     evaluate_run(qrels, {**run, "c": {"a": 2.0, "c": 1.0}})
-    with pytest.warns(UserWarning, match="every query finds first"):  # tied for it
+    with pytest.warns(UserWarning, match="every query retrieves first"):  # tied for it
         evaluate_run(qrels, {**run, "c": {"a": 1.0, "c": 1.0}, "d": {}})
 
 

@@ -115,12 +115,12 @@ def test_the_provider_comes_first_and_leaves_other_measures_to_others(problem, r
 
 def test_what_is_left_to_others_is_told_once(problem):
     asked = [ir_measures.AP, ir_measures.infAP]
-    message = "tie_aware has no mean over orders of ties for infAP: another provider"
+    message = "tie_aware has no mean over orders of ties for infAP. Another provider"
     with pytest.warns(UserWarning, match=message) as caught:
         values = ir_measures.calc_aggregate(asked, *problem)
     assert len(caught) == 1
     alone = ir_measures.pytrec_eval.calc_aggregate([ir_measures.infAP], *problem)
     assert values[ir_measures.infAP] == alone[ir_measures.infAP]
     assert ir_measures.calc_aggregate(asked, *problem) == values  # and no warning
-    with pytest.warns(UserWarning, match=r"for AP\(judged_only=True\): another"):
+    with pytest.warns(UserWarning, match=r"for AP\(judged_only=True\)\. Another"):
         ir_measures.evaluator([ir_measures.AP(judged_only=True)], problem[0])

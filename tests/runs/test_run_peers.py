@@ -102,7 +102,7 @@ def wide_runs(draw):
     return {d: draw(some) for d in documents[: draw(st.integers(1, 8))]}
 
 
-@pytest.mark.filterwarnings("ignore:in each query with several documents")
+@pytest.mark.filterwarnings("ignore:the documents of each query are stored")
 @settings(deadline=None, max_examples=100)
 @given(runs=st.lists(wide_runs(), min_size=1, max_size=3), data=st.data())
 def test_scores_that_32_bits_do_not_tell_apart_are_trec_evals_ties(runs, data):

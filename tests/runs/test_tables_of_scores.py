@@ -561,7 +561,7 @@ def test_less_may_be_better(table):
     assert_array_equal(found.best_first, wanted.best_first)
     lines = str(found).splitlines()
     assert [line.split()[0] for line in lines[2:6]] == ["weak", "base", "same", "good"]
-    assert "the least mean is the best" in found.method_sentence()
+    assert "the lowest mean is the best" in found.method_sentence()
     assert found.to_dict()["greater_is_better"] is False
     pytest.importorskip("matplotlib")
     page = found.to_html()

@@ -13,9 +13,9 @@ _MIN_LEADING_BITS = 4
 # Arrays that reach losses and scores from here have been checked.
 _TRUSTED = {"assume_finite": True, "skip_parameter_validation": True}
 _REMEDY_OF_NAN = (
-    "Try a smaller learning_rate_init, and check whether the features are too large for "
-    "float32, and whether a module or a loss of your own divides by 0 or takes the root or "
-    "the logarithm of 0."
+    "Try a smaller learning_rate_init. Check whether the features are too large for "
+    "float32, and whether your own module or loss divides by 0 or takes the root or the "
+    "logarithm of 0."
 )
 
 

@@ -18,9 +18,9 @@ _MIN_SCORED = 50
 _TWO_STANDARD_ERRORS = 0.5
 _REMEDY_OF_WORSE = (
     "Try a larger batch_size, a smaller learning_rate_init, a smaller weight_decay, more "
-    "epochs (max_iter) or another loss; a network of your own may need features of about "
-    "unit scale, normalizing layers, torch.nn.BatchNorm1d(n_bits, affine=False) as the "
-    "last, or a warm-up by cross entropy."
+    "epochs (max_iter) or another loss. Your own network may need features of about unit "
+    "scale, normalizing layers, torch.nn.BatchNorm1d(n_bits, affine=False) as its last "
+    "layer, or a warm-up with cross entropy."
 )
 
 
@@ -167,7 +167,7 @@ class Monitor:
         consequence = ""
         if after < before - _TWO_STANDARD_ERRORS / math.sqrt(n_samples):
             engine.restore(self._first_weights)
-            consequence = " The hasher keeps the weights that it started from."
+            consequence = " The hasher keeps its initial weights."
         problem = f"Training has {outcome} {after:.3f}.{consequence} {_REMEDY_OF_WORSE}"
         warn_caller(problem, ConvergenceWarning)
 
@@ -176,17 +176,17 @@ class Monitor:
         n_samples = len(codes)
         before = self._first_score
         if after < before - _TWO_STANDARD_ERRORS / math.sqrt(n_samples):
-            return f"lowered {samples} from {before:.3f}, where it started, to"
+            return f"lowered {samples} from {before:.3f} to"
         if not self._is_doubtful:
             return None
         score_of_equal_codes = self._score.of_codes(np.zeros((n_samples, 1), np.uint8))
         is_chance = after < score_of_equal_codes + 0.01 * (1 - score_of_equal_codes)
         counts = np.unique(codes, axis=0, return_counts=True)[1]
         if is_chance and 2 * counts.max() >= n_samples:
-            return f"made most codes equal, which leaves {samples} at"
+            return f"made most codes equal, and {samples} is"
         has_not_risen = is_chance or (self._follows_epochs and after <= before)
         if n_samples >= _MIN_SCORED and has_not_risen:
-            return f"not raised {samples}, which began at {before:.3f} and is"
+            return f"not raised {samples}, which was {before:.3f} and is now"
         return None
 
 

@@ -204,18 +204,18 @@ def _warn_of_few_similar(plan, data):
     n_samples = data.X.shape[0]
     if data.similar.n_alone > _MAX_SHARE_ALONE * n_samples:
         warn_caller(
-            f"{data.similar.n_alone} of {n_samples} samples have no similar one by y, "
-            "so training learns little from them. Check y; merge its smallest classes, or "
-            "pass affinity=ThresholdAffinity() if samples of near values are similar.",
+            f"{data.similar.n_alone} of {n_samples} samples have no similar sample, "
+            "so training learns little from them. Merge small classes of y, or pass "
+            "affinity=ThresholdAffinity() if samples with near values of y are similar.",
             ConvergenceWarning,
         )
     elif not data.similar.has_groups:
         n_similar = data.similar.share * plan.batch_size
         warn_caller(
-            f"A minibatch of {plan.batch_size} samples holds only {n_similar:.2g} "
-            "samples that are similar to a sample, from which little can be learned. "
-            "Pass class labels, label indicators or a sparse PrecomputedAffinity, so that "
-            "similar samples can be drawn together, or a larger batch_size.",
+            f"A batch of {plan.batch_size} samples has on average only {n_similar:.2g} "
+            "samples that are similar to a given sample, so training learns little. Pass a "
+            "larger batch_size, or pass class labels, label indicators or a sparse "
+            "PrecomputedAffinity, so that similar samples are drawn together.",
             ConvergenceWarning,
         )
 

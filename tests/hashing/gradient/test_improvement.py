@@ -121,7 +121,7 @@ def test_a_plain_fit_that_harms_keeps_its_start(few_digits):
     X, y = few_digits
     start = small(max_iter=1, learning_rate_init=1e-12).fit(X, y)
     for params in ({}, {"hidden_layer_sizes": 9}, {"loss": "nDCG"}):
-        with pytest.warns(ConvergenceWarning, match="lowered.*keeps the weights.*larger"):
+        with pytest.warns(ConvergenceWarning, match="lowered.*its initial weights.*larger"):
             hasher = small(**HARM, **params).fit(X, y)
         if not params:
             np.testing.assert_array_equal(hasher.transform(X), start.transform(X))

@@ -211,7 +211,7 @@ class TestWarnings:
     def test_pairs_that_cannot_be_drawn(self, many, monkeypatch):
         monkeypatch.setattr("sklearn_talr.affinity._base._MOST_COMPARED", 100)
         affinity = ThresholdAffinity(quantiles=(0.002,), levels=(1,))
-        with pytest.warns(ConvergenceWarning, match=r"holds only .* larger batch_size"):
+        with pytest.warns(ConvergenceWarning, match=r"has on average only .*batch_size"):
             TALRHasher(8, affinity=affinity, max_iter=2).fit(many[0], many[1] / 7.0)
 
     def test_codes_no_better_than_chance(self, many):
