@@ -54,7 +54,7 @@ def pytest_collection_modifyitems(items):
         if "learned" in getattr(item, "fixturenames", ()):
             item.add_marker("learned")
         if item.get_closest_marker("cluster") and CLUSTERS not in item.path.parents:
-            raise pytest.UsageError(f"{item.nodeid} is marked cluster: move it to {CLUSTERS}")
+            raise pytest.UsageError(f"Move {item.nodeid} to {CLUSTERS}: it has this mark.")
 
 
 @pytest.hookimpl(wrapper=True)
