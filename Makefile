@@ -11,18 +11,21 @@ quickstart: $(VENV)/.plot
 	$(BIN)/python examples/first_steps/plot_quickstart.py
 
 # Two processes of one thread run most tests. Tests that start processes themselves, marked
-# "cluster", follow. The second half runs even if the first fails.
+# "cluster", follow: they are in tests/clusters, and collecting all others takes half a minute.
+# The second half runs even if the first fails. Tests start many processes, which would compile
+# all modules anew if Python kept no bytecode.
+test: export PYTHONDONTWRITEBYTECODE =
 test: $(VENV)/.tests
 	status=0; \
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist=worksteal \
 		-m "not cluster and not slow" || status=$$?; \
-	$(BIN)/python -m pytest tests -m "cluster and not slow" || status=$$?; \
+	$(BIN)/python -m pytest tests/clusters -m "cluster and not slow" || status=$$?; \
 	exit $$status
 
 lint: $(VENV)/.tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/python -m pytest -q tests/typing
+	$(BIN)/python -m pytest -q -m "" tests/typing
 
 # Warnings of Sphinx are errors, and each reference must resolve.
 docs: $(VENV)/.docs

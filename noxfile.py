@@ -83,12 +83,14 @@ print(json.dumps({
 }))
 """
 SIDE_BY_SIDE = "-n2", "--dist=worksteal"
-# The two runs of `make test`: tests marked "cluster" disturb each other.
+# The folder of all tests marked "cluster", which disturb each other
+CLUSTERS = "tests/clusters"
+# The two runs of `make test`
 SUITE = (
     (*SIDE_BY_SIDE, "-m", "not slow and not cluster"),
-    ("-m", "cluster and not slow"),
+    ("-m", "cluster and not slow", CLUSTERS),
 )
-SUITE_WITH_SLOW = ((*SIDE_BY_SIDE, "-m", "not cluster"), ("-m", "cluster"))
+SUITE_WITH_SLOW = ((*SIDE_BY_SIDE, "-m", "not cluster"), ("-m", "cluster", CLUSTERS))
 # Doctests of the package and the pages, and tests of the README
 DOCUMENTS = (
     "sklearn_talr",
@@ -259,8 +261,14 @@ def try_installed(session):
 def run_each(session, python, runs, variables=None):
     """Run pytest with each of these options and the arguments of the session."""
     codes = [0, 5] if session.posargs else [0]  # 5: pytest has found no test
-    runs = [(*session.posargs, *options) for options in runs]
+    if session.posargs:
+        runs = [(*session.posargs, *without_paths(options)) for options in runs]
     run_pytest(session, python, runs, variables, codes)
+
+
+def without_paths(options):
+    """Options without the folder that they name, for a session that names its own."""
+    return [option for option in options if option != CLUSTERS]
 
 
 def run_pytest(session, python, runs, variables, codes):

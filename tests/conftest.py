@@ -16,6 +16,8 @@ from sklearn_talr._core.lazy import has_torch
 
 collect_ignore = ["typing/every_name.py"]  # a program, which one test runs
 HAS_TORCH, HERE = has_torch(), Path(__file__).parent
+# The folder of all tests marked "cluster", the only one that their run collects
+CLUSTERS = HERE / "clusters"
 if not HAS_TORCH:  # what imports it
     imports = re.compile(r"^\s*(import|from) (torch|engines|array_cases)\b", re.MULTILINE)
     files = [path for path in HERE.rglob("*.py") if imports.search(path.read_text())]
@@ -51,6 +53,8 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if "learned" in getattr(item, "fixturenames", ()):
             item.add_marker("learned")
+        if item.get_closest_marker("cluster") and CLUSTERS not in item.path.parents:
+            raise pytest.UsageError(f"Move {item.nodeid} to {CLUSTERS}: it has this mark.")
 
 
 @pytest.hookimpl(wrapper=True)

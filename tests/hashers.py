@@ -34,9 +34,9 @@ from sklearn_talr.measures import AP
 LINEAR = [LSHHasher(8), ITQHasher(8)]
 DISCRETE = [
     BREHasher(8, n_anchors=5, subsample=60),
-    MACHasher(8, first_penalty=1.0, subsample=60),
+    MACHasher(4, first_penalty=1.0, subsample=60),
     FastHasher(2, n_trees=2, max_depth=2, subsample=60),
-    StructHasher(4, n_queries=10, subsample=60),
+    StructHasher(2, n_queries=10, subsample=60),
 ]
 CLASS_LOSSES = [CSQLoss(), OrthoHashLoss()]
 PAIR_LOSSES = [

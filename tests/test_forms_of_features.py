@@ -1,6 +1,7 @@
 """Features are read by what their type declares, wherever features are taken."""
 
 import warnings
+from functools import cache
 from importlib.util import find_spec
 
 import numpy as np
@@ -241,6 +242,38 @@ class TestEverywhere:
                         assert_allclose(expected.score(form, Y), score, err_msg=kind)
 
 
+CROSS_VIEW = CrossViewHasher(8, teacher=None, max_iter=2, random_state=0)
+EARLY_STOPPING = TALRHasher(8, early_stopping=True, max_iter=2, random_state=0)
+IN_CHUNKS = TALRHasher(8, max_iter=2, random_state=0)
+
+
+def validate(rows):
+    """A fit that validates with its training rows."""
+    return clone(EARLY_STOPPING).fit(rows, Y, X_val=rows, y_val=Y)
+
+
+def fit_in_chunks(rows):
+    return clone(IN_CHUNKS).partial_fit(rows, Y).partial_fit(rows, Y)
+
+
+def score_ranker(rows):
+    """Score of items ranked by rows, the hasher of which learns from the same rows."""
+    return ItemRanker(CROSS_VIEW, X, Y).fit(rows, Y).score(rows, Y)
+
+
+@cache  # the same for every form
+def expected_of_two_views():
+    """Answers to an array: codes of queries and items, scores, and codes of chunks."""
+    hasher = clone(CROSS_VIEW).fit(X, Y, X_query=X, y_query=Y)
+    return {
+        "query": hasher.transform_query(X),
+        "items": hasher.encode(X).data,
+        "ranker": score_ranker(X),
+        "validation": validate(X).validation_scores_,
+        "chunks": fit_in_chunks(X).transform(X),
+    }
+
+
 @pytest.mark.parametrize("name", COLUMNS)
 class TestOfASide:
     def test_queries_items_and_tables_of_features(self, name):
@@ -274,25 +307,14 @@ class TestOfASide:
         assert_allclose(found["expected"], expected["expected"])
 
     def test_two_views_and_validation_sets(self, name):
-        form = COLUMNS[name]()
-        options = {"max_iter": 2, "random_state": 0}
-        hasher = CrossViewHasher(8, teacher=None, **options)
-        expected = clone(hasher).fit(X, Y, X_query=X, y_query=Y)
-        found = clone(hasher).fit(form, Y, X_query=form, y_query=Y)
-        assert_array_equal(found.transform_query(form), expected.transform_query(X))
-        index = HashedNeighbors(hasher).fit(form, Y, X_query=form, y_query=Y)
-        assert_array_equal(index.codes_.data, expected.encode(X).data)
-        ranker = ItemRanker(hasher, X, Y).fit(form, Y)
-        assert_allclose(
-            ranker.score(form, Y), ItemRanker(hasher, X, Y).fit(X, Y).score(X, Y)
-        )
-        hasher = TALRHasher(8, early_stopping=True, **options)
-        expected = clone(hasher).fit(X, Y, X_val=X, y_val=Y)
-        found = clone(hasher).fit(form, Y, X_val=form, y_val=Y)
-        assert found.validation_scores_ == expected.validation_scores_
-        chunk = TALRHasher(8, **options).partial_fit(form, Y).partial_fit(form, Y)
-        rows = TALRHasher(8, **options).partial_fit(X, Y).partial_fit(X, Y)
-        assert_array_equal(chunk.transform(X), rows.transform(X))
+        form, expected = COLUMNS[name](), expected_of_two_views()
+        hasher = clone(CROSS_VIEW).fit(form, Y, X_query=form, y_query=Y)
+        assert_array_equal(hasher.transform_query(form), expected["query"])
+        index = HashedNeighbors(CROSS_VIEW).fit(form, Y, X_query=form, y_query=Y)
+        assert_array_equal(index.codes_.data, expected["items"])
+        assert_allclose(score_ranker(form), expected["ranker"])
+        assert validate(form).validation_scores_ == expected["validation"]
+        assert_array_equal(fit_in_chunks(form).transform(X), expected["chunks"])
 
 
 def test_lengths_of_codes():
@@ -311,23 +333,31 @@ def test_features_of_a_loaded_index(tmp_path):
     assert_array_equal(other.kneighbors(X)[1], index.kneighbors(X)[1])
 
 
+LABELS = np.eye(3, dtype=int)[np.arange(60) % 3]
+LABELS |= np.random.default_rng(0).random((60, 3)) < 0.2
+OF_LABELS = (
+    IN_CHUNKS,
+    HashedNeighbors(IN_CHUNKS, max_samples=40, random_state=0),
+    HashedNeighbors(
+        make_pipeline(ClassProbabilities(), LSH), max_samples=40, random_state=0
+    ),
+    ClassProbabilities(cv=3),
+    KernelRidgeClassifierCV(random_state=0),
+)
+
+
+@cache
+def fitted_to_labels(estimator):
+    """What is expected of every format: a fit to rows in CSR."""
+    return clone(estimator).fit(X, sp.csr_array(LABELS))
+
+
 @pytest.mark.parametrize("kind", ["coo", "bsr", "dia", "dok", "lil", "csc"])
 def test_targets_of_all_sparse_formats(kind):
-    labels = np.eye(3, dtype=int)[np.arange(60) % 3]
-    labels |= np.random.default_rng(0).random((60, 3)) < 0.2
-    form, rows = (getattr(sp, f"{each}_array")(labels) for each in (kind, "csr"))
-    options = {"max_iter": 2, "random_state": 0}
-    for estimator in (
-        TALRHasher(8, **options),
-        HashedNeighbors(TALRHasher(8, **options), max_samples=40, random_state=0),
-        HashedNeighbors(
-            make_pipeline(ClassProbabilities(), LSH), max_samples=40, random_state=0
-        ),
-        ClassProbabilities(cv=3),
-        KernelRidgeClassifierCV(random_state=0),
-    ):
+    form, rows = getattr(sp, f"{kind}_array")(LABELS), sp.csr_array(LABELS)
+    for estimator in OF_LABELS:
         found = clone(estimator).fit(X, form)
-        expected = clone(estimator).fit(X, rows)
+        expected = fitted_to_labels(estimator)
         if hasattr(found, "predict_proba"):
             assert_allclose(found.predict_proba(X), expected.predict_proba(X))
             continue

@@ -5,6 +5,7 @@ stand, and `_loops`. CONTRIBUTING.md lists the rooms.
 """
 
 import ast
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -56,8 +57,14 @@ def imports_of(path):
 
 
 FILES = sorted(PACKAGE.rglob("*.py"))
-IMPORTS = {path.relative_to(PACKAGE): list(imports_of(path)) for path in FILES}
-ROOMS = {path.parts[0] for path in IMPORTS if len(path.parts) > 1}
+PLACES = [path.relative_to(PACKAGE) for path in FILES]
+ROOMS = {place.parts[0] for place in PLACES if len(place.parts) > 1}
+
+
+@cache  # every process of a parallel run imports this file, and one needs the answer
+def all_imports():
+    """Imports of each file of the package, by its path in the package."""
+    return {place: list(imports_of(path)) for place, path in zip(PLACES, FILES)}
 
 
 def room_of(base, name):
@@ -68,7 +75,7 @@ def room_of(base, name):
 def test_rooms_import_in_one_direction():
     assert set(ALLOWED) == ROOMS
     TopologicalSorter(ALLOWED).prepare()
-    for path, pairs in IMPORTS.items():
+    for path, pairs in all_imports().items():
         if len(path.parts) > 1:
             free = {None, path.parts[0], "_core", "_loops"}
             asked = {room_of(*pair) for pair in pairs} - free
@@ -85,7 +92,7 @@ def test_judge_imports_nothing_of_learn():
 
 def test_private_names_stay_in_their_room():
     """Rooms are entered by names without an underscore, also those of files within."""
-    for path, pairs in IMPORTS.items():
+    for path, pairs in all_imports().items():
         for base, name in pairs:
             room = room_of(base, name)
             if room not in {None, "_core", "_loops", path.parts[0]}:
@@ -93,9 +100,9 @@ def test_private_names_stay_in_their_room():
 
 
 def test_no_files_import_each_other_in_a_circle():
-    modules = {path.with_suffix("").parts: path for path in IMPORTS}
+    modules = {path.with_suffix("").parts: path for path in PLACES}
     arrows = {}
-    for path, pairs in IMPORTS.items():
+    for path, pairs in all_imports().items():
         found = {modules.get((*base, name)) or modules.get(base) for base, name in pairs}
         arrows[path] = found - {None, path}
     try:

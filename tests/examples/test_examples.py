@@ -7,7 +7,7 @@ import runpy
 import subprocess
 import sys
 from contextlib import redirect_stdout
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import matplotlib as mpl
@@ -15,11 +15,23 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import torch
+from sklearn.datasets import load_digits
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 DOCS = EXAMPLES.parent / "docs"
 STYLE = mpl.rc_params_from_file(DOCS / "talr.mplstyle", use_default_template=False)
 METHODS = ("signs", "ITQ", "TALR", "additive")
+# Long examples, no number of which is compared, see every third digit, or every fourth.
+# `make docs` runs them on all.
+STEPS = {
+    "beyond_hashing/plot_ranking_svm.py": 4,
+    "first_steps/plot_quickstart.py": 3,
+}
+
+
+def load_some_digits(step, **options):
+    """Every so many-th of the digits."""
+    return tuple(array[::step] for array in load_digits(**options))
 
 
 def run(script, folder):
@@ -34,6 +46,9 @@ def run(script, folder):
         patch.chdir(folder)
         patch.setenv("SKLEARN_TALR_DATA", "")
         patch.setattr(sys, "argv", [script])
+        if script in STEPS:
+            some_digits = partial(load_some_digits, STEPS[script])
+            patch.setattr("sklearn.datasets.load_digits", some_digits)
         try:
             with redirect_stdout(printed):
                 runpy.run_path(str(EXAMPLES / script), run_name="__main__")

@@ -278,7 +278,7 @@ def test_rows_are_added_while_others_search_and_outlive_a_restart(service, start
             n_found += 1
         return n_found
 
-    blocks = [list(range(N_ITEMS + i, N_ITEMS + i + 5)) for i in range(0, 40, 5)]
+    blocks = [list(range(N_ITEMS + i, N_ITEMS + i + 10)) for i in range(0, 40, 10)]
     with ThreadPoolExecutor(5) as pool:
         searches = [pool.submit(search_on) for _ in range(3)]
         statuses = [pool.submit(service.add, rows) for rows in blocks]

@@ -157,7 +157,7 @@ def ranked(draw):
 
     One item in each of several queries would be refused.
     """
-    n_items = draw(st.integers(1, 6))
+    n_items = draw(st.integers(1, 5))
     n_queries = 5 if n_items > 1 else 1
     row = st.tuples(*[st.integers(-1, 2)] * n_items)
     grades = st.tuples(*[st.integers(0, 3)] * n_items)

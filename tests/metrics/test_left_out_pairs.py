@@ -73,10 +73,11 @@ def test_metrics_of_tables_equal_those_of_tables_without_what_is_left_out():
     assert min(map(len, tables)) == 1
     assert 0 < sum(t.n_items[0] == 0 for t in tables) < 12
     for name in ["AP", "nDCG@5", "P@3", "R@3", "F1@3", "RR", "Success@2", "RBP", "DCG"]:
+        of_all = metrics.tie_breaking_range(table, name)
+        of_each = [metrics.tie_breaking_range(t, name) for t in tables]
         for order in ("worst", "expected", "best"):
-            of_all = getattr(metrics.tie_breaking_range(table, name), order)
-            each = [getattr(metrics.tie_breaking_range(t, name), order)[0] for t in tables]
-            assert_allclose(of_all, each, err_msg=f"{name} {order}")
+            values = [getattr(of_one, order)[0] for of_one in of_each]
+            assert_allclose(getattr(of_all, order), values, err_msg=f"{name} {order}")
     for radius in (metrics.radius_precision, metrics.radius_recall):
         assert_array_equal(radius(table), np.concatenate([radius(t) for t in tables]))
     whole = HammingHistogram(np.sum([t.counts for t in tables], axis=0), [0, 1], 3)

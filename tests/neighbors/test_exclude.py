@@ -133,7 +133,7 @@ def draw_filter(rng, n_queries, n_items, is_there):
 
 
 @may_have_one_code
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=60)
 @given(
     seed=st.integers(0, 2**32),
     n_items=st.sampled_from([5, 60, 300]),

@@ -101,7 +101,7 @@ def tasks(draw, word_sizes=(1, 4, 8)):
     return neighbors, database, queries, allowed, FORMS[form](allowed, masks)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=80)
 @given(task=tasks(), n_neighbors=st.sampled_from([1, 3, 10]))
 def test_neighbors_are_those_of_the_subset(task, n_neighbors):
     neighbors, database, queries, allowed, include = task
@@ -122,7 +122,7 @@ def test_neighbors_are_those_of_the_subset(task, n_neighbors):
         assert_array_equal(items, np.flatnonzero(row == row[last]))
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=50)
 @given(task=tasks(word_sizes=[1]), radius=st.sampled_from([0, 2, 9]))
 def test_a_radius_finds_those_of_the_subset(task, radius):
     neighbors, database, queries, allowed, include = task

@@ -65,6 +65,7 @@ def test_the_program_runs():
     runpy.run_path(str(PROGRAM))
 
 
+@pytest.mark.slow  # `make lint` runs it, on each change: both take half a minute
 @pytest.mark.parametrize(
     "command",
     [
