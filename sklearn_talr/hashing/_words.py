@@ -21,7 +21,9 @@ from ..codes._factors import (
     decode_words,
 )
 
-_ROWS_PER_BLOCK = 1_024
+# Rows that are searched for words at a time, whose inner products with codewords of 32
+# codebooks take 33 MB in float64
+_ROWS_PER_BLOCK = 512
 # Sweeps and rounds of the search for the words of new rows; sweeps by the bits of a word
 _SWEEPS = {1: 10, 8: 4}
 _ROUNDS = 8
@@ -346,9 +348,9 @@ class AdditiveModel:
         is_true_neighbor = _are_nearest(points @ points.T)
         scores = points @ sums.T
 
-        plain_scores = scores * self.factors.of(data)
+        plain_scores = scores * self.factors.of(data).astype(np.float32)
         n_found = (is_true_neighbor & _are_nearest(plain_scores)).sum()
-        rooted_scores = scores * self._multiples(rows, data)
+        rooted_scores = scores * self._multiples(rows, data).astype(np.float32)
         n_found_by_roots = (is_true_neighbor & _are_nearest(rooted_scores)).sum()
         least_n_found = n_found + _LEAST_GAIN * is_true_neighbor.sum()
         return n_found_by_roots > least_n_found, cosine

@@ -142,6 +142,8 @@ def fit_best(methods, frame, rows, settings, rng, progress, *, are_items=False):
     best = best_model(models, frame.metric, are_items=are_items)
     is_of_few_rows = len(models) > 1 and len(rows) > _ROWS_TO_COMPARE
     if best.method == "bits" and is_of_few_rows and not progress.is_over:
+        # Codebooks that have lost hold a table of 134 MB if there are 32 of them.
+        del models, best
         return fit_codes("bits", frame, rows, settings, rng, progress)
     return best
 
