@@ -134,7 +134,7 @@ for panel, (name, (query_codes, database_codes)) in zip(panels, codes.items()):
     distances, neighbors = index.kneighbors(query_codes[queries])
     is_relevant = y_database[neighbors] == y_query[queries][:, None]
     panel.suptitle(
-        f"{name}: {is_relevant.sum()} of {is_relevant.size} neighbors of the query's class",
+        f"{name}: {is_relevant.sum()} of {is_relevant.size} have the query's class",
         weight="bold",
     )
     axes = panel.subplots(len(queries), N_NEIGHBORS + 1)

@@ -29,7 +29,7 @@ affinity = ThresholdAffinity().fit(X_train)
 for quantile, grade, threshold in zip(
     affinity.quantiles, affinity.levels, affinity.thresholds_
 ):
-    print(f"nearest {quantile:4.1%} of pairs: grade {grade:2d}, below {threshold:.1f}")
+    print(f"nearest {quantile:4.1%} of pairs: grade {grade:2d}, distance < {threshold:.1f}")
 
 # %%
 # Train for NDCG
