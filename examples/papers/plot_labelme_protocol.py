@@ -12,8 +12,8 @@ LabelMe, and this example uses scikit-learn's digits.
 # %%
 # Data and grades
 # ---------------
-# Thresholds are quantiles of the distances among training rows. In the paper the training
-# rows are part of the database. Here queries, training rows and database are disjoint.
+# Thresholds are quantiles of the distances among training rows. Queries, training rows and
+# database are disjoint; in the paper the database contains the training rows.
 
 import numpy as np
 from sklearn.datasets import load_digits
