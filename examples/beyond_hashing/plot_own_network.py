@@ -43,9 +43,8 @@ N_EPOCHS = 20
 # %%
 # A recurrent network and its training loop
 # -----------------------------------------
-# The network reads a word letter by letter. A linear layer maps the state after the last
-# letter to one activation per bit. Batch normalization centers the activations at 0. A last
-# layer computes the class scores.
+# A linear layer maps the state after the last letter to one activation per bit. Batch
+# normalization centers the activations at 0. A last layer computes the class scores.
 
 import torch
 from torch import nn
@@ -121,9 +120,8 @@ hasher = TALRHasher(N_BITS, random_state=0).fit(held_out, y_train)
 # End to end, with and without a warm-up
 # --------------------------------------
 # With a warm-up, the ranking loss continues from the classifier without its last layer.
-# Without a warm-up, the ranking loss starts from random weights, with twice as many epochs.
-# ``TALRHasher(N_BITS, module=network)`` trains a network with the same loss and needs no
-# training loop.
+# Without it, the ranking loss starts from random weights, with twice as many epochs.
+# ``TALRHasher(N_BITS, module=network)`` trains a network with the same loss.
 
 import copy
 
@@ -167,8 +165,7 @@ for name, histogram in histograms.items():
 # %%
 # Distances of similar and dissimilar pairs
 # -----------------------------------------
-# The bars show the Hamming distances between queries and database words. Ranking errors
-# come from distances that both kinds of pairs have.
+# Ranking errors come from distances that both kinds of pairs have.
 
 import matplotlib.pyplot as plt
 

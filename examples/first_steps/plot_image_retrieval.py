@@ -72,9 +72,8 @@ print(f"{len(X_train)} training rows, {len(X_database)} items, {len(X_query)} qu
 # ------------
 # LSH uses random directions, ITQ learns without labels, and TALR learns to rank images of
 # the same class first. In two stages, TALR is trained on the class probabilities of a
-# classifier (:doc:`/user_guide/train_with_labels`). The table shows the mean average
-# precision of the queries for the worst order of tied images, for the mean over all orders
-# (expected), and for the best order.
+# classifier (:doc:`/user_guide/train_with_labels`). Average precision is shown for the
+# worst order of tied images, the mean over all orders (expected), and the best order.
 
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -134,7 +133,7 @@ for panel, (name, (query_codes, database_codes)) in zip(panels, codes.items()):
     distances, neighbors = index.kneighbors(query_codes[queries])
     is_relevant = y_database[neighbors] == y_query[queries][:, None]
     panel.suptitle(
-        f"{name}: {is_relevant.sum()} of {is_relevant.size} neighbors of the query's class",
+        f"{name}: {is_relevant.sum()} of {is_relevant.size} have the query's class",
         weight="bold",
     )
     axes = panel.subplots(len(queries), N_NEIGHBORS + 1)
@@ -155,5 +154,5 @@ print("\nFigure saved as image_retrieval.png")
 
 # %%
 # Shirts are hard for all four hashers, because they look like coats, pullovers and
-# T-shirts. Many items are tied at distance 0, so longer codes would separate more of them.
-# :ref:`sphx_glr_auto_examples_first_steps_plot_quickstart.py` chooses the code length.
+# T-shirts. :ref:`sphx_glr_auto_examples_first_steps_plot_quickstart.py` chooses the code
+# length.

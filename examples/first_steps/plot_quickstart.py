@@ -91,8 +91,7 @@ print(report.round(4).to_string())
 # %%
 # Compare with codes learned without labels
 # -----------------------------------------
-# Iterative quantization (ITQ) does not use labels. In the figure a bar spans worst to
-# best, and the marker is the expected AP.
+# Iterative quantization (ITQ) does not use labels.
 
 from sklearn.preprocessing import StandardScaler
 

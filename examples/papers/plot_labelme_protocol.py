@@ -12,8 +12,8 @@ LabelMe, and this example uses scikit-learn's digits.
 # %%
 # Data and grades
 # ---------------
-# Thresholds are quantiles of the distances among training rows. In the paper the training
-# rows are part of the database. Here queries, training rows and database are disjoint.
+# Thresholds are quantiles of the distances among training rows. Queries, training rows and
+# database are disjoint; in the paper the database contains the training rows.
 
 import numpy as np
 from sklearn.datasets import load_digits
@@ -29,7 +29,7 @@ affinity = ThresholdAffinity().fit(X_train)
 for quantile, grade, threshold in zip(
     affinity.quantiles, affinity.levels, affinity.thresholds_
 ):
-    print(f"nearest {quantile:4.1%} of pairs: grade {grade:2d}, below {threshold:.1f}")
+    print(f"nearest {quantile:4.1%} of pairs: grade {grade:2d}, distance < {threshold:.1f}")
 
 # %%
 # Train for NDCG

@@ -54,8 +54,8 @@ def count(n_extra, same=True):
 # --------------------------------------------
 # A column has a number of returned items (for MAP) and a radius (for RAMAP). MAP is the
 # same for all three codes. RAMAP is lower for longer codes, and much lower for codes with
-# larger distances. AP of the first k items is divided by the number of relevant items among
-# them, as in the paper. Codes of 8 bits have no radius 9.
+# larger distances. AP of the first k items is divided by the relevant items among them, as
+# in the paper.
 
 from sklearn_talr.measures import AP
 from sklearn_talr.metrics import radius_aware_map
@@ -111,8 +111,8 @@ for name, n_extra in zip(methods, (0, 1, 8)):
 # Precision and RAMAP by radius
 # -----------------------------
 # With 3 appended bits, LSH and LSHSE have the same precision, and LSHDE has this precision
-# at radii larger by 3. The RAMAP of LSHSE is lower than that of LSH by a few percent, and
-# the RAMAP of LSHDE is lower by a factor of hundreds.
+# at radii larger by 3. RAMAP falls by a few percent for LSHSE, and by a factor of hundreds
+# for LSHDE.
 
 from sklearn_talr.metrics import RadiusDisplay
 

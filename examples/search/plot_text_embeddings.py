@@ -2,10 +2,10 @@
 Search text embeddings with 256-bit codes, then rerank
 ======================================================
 
-Text embeddings are large: here 256 numbers of 4 bytes per sentence. A common remedy stores
-one bit per number, searches these codes, and reranks the best hundred candidates by the
-embeddings, which can stay on disk. This example measures the recall of four kinds of codes:
-signs of the embeddings, ITQ, :class:`~sklearn_talr.hashing.TALRHasher`, and
+Text embeddings are large: here 256 numbers of 4 bytes per sentence. This example stores one
+bit per number, searches these codes, and reranks the best candidates by the embeddings. It
+compares the recall of four kinds of codes: signs of the embeddings, ITQ,
+:class:`~sklearn_talr.hashing.TALRHasher`, and
 :class:`~sklearn_talr.hashing.AdditiveHasher` with real-valued queries.
 
 The embedding model comes with the package ``wordllama``: ``pip install ".[embeddings]"``.
@@ -161,14 +161,10 @@ print("Figure saved as text_embeddings.png")
 # %%
 # Comparison of the codes
 # -----------------------
-# AdditiveHasher has by far the highest recall. Its codes alone find three quarters of the
-# ten nearest sentences, and with 20 candidates it finds more than the others with 50. Its
-# queries are not rounded to bits, and the vectors of each code add up to the direction of
-# the sentence.
-#
-# Of the codes that are compared by Hamming distance, ITQ has the highest recall. TALR
-# starts from ITQ and gains nothing here, because there are no labels or grades to learn
-# from. The more candidates are reranked, the smaller is the difference between the codes.
+# AdditiveHasher has by far the highest recall: with 20 candidates it finds more than the
+# other codes with 50. Of the codes that are compared by Hamming distance, ITQ has the
+# highest recall. TALR starts from ITQ and gains nothing, because there are no labels or
+# grades to learn from.
 
 # %%
 # One query and its nearest sentences

@@ -7,11 +7,10 @@ first ten documents) and the bytes per document. This example adds codes of
 :class:`~sklearn_talr.hashing.AdditiveHasher` and :class:`~sklearn_talr.hashing.ITQHasher`
 to the methods of BitBudget.
 
-Many documents have the same Hamming distance. BitBudget takes tied documents in an
-arbitrary order, so each row also shows the values for the worst order, for the best order,
-and the mean over all orders. :doc:`/user_guide/results_embeddings` has values for judged
-collections. ``pip install bitbudget`` installs the benchmark; without it, the example runs
-only the methods of this library.
+BitBudget takes documents with the same Hamming distance in an arbitrary order, so each row
+also shows the values for the worst order, for the best order, and the mean over all orders.
+:doc:`/user_guide/results_embeddings` has values for judged collections. ``pip install
+bitbudget`` installs the benchmark; without it, only the methods of this library run.
 """
 
 # %%
@@ -179,9 +178,8 @@ for name, values in results.items():
     print(f"{values['affected']:10.0%}")
 
 # %%
-# Hamming distances have many ties, and shorter codes have wider intervals. Real-valued
-# scores have few ties: only documents with equal codes or equal embeddings are tied. If the
-# intervals of two methods overlap, the order of the documents can reverse their comparison.
+# Hamming distances have many ties, and real-valued scores have few. If the intervals of two
+# methods overlap, the order of the documents can reverse their comparison.
 
 import matplotlib.pyplot as plt
 

@@ -610,8 +610,8 @@ def _warning_of_classes_alone(alone, data):
     n_classes = len(data.classes)
     return (
         f"{len(alone)} of {n_classes} classes or labels of y ({names}) are {cause}. "
-        "Leave-one-out probabilities of these samples cannot predict them. Pass more "
-        "samples of them, which differ in their features, or leave them out."
+        "Leave-one-out probabilities cannot predict them for these samples. Pass more "
+        "samples of these classes with other features, or drop the classes."
     )
 
 

@@ -288,7 +288,10 @@ def _add_options_of_runs(parser):
         help="ignore the document with the id of the query",
     )
     parser.add_argument(
-        "--format", choices=["table", "json", "csv", "latex"], default="table"
+        "--format",
+        choices=["table", "json", "csv", "latex"],
+        default="table",
+        help="output format (default: table)",
     )
 
 
@@ -314,7 +317,12 @@ def _add_options_of_tables(parser):
 
 
 def _add_options_of_tests(parser):
-    parser.add_argument("--test", choices=list(TESTS), default="randomization")
+    parser.add_argument(
+        "--test",
+        choices=list(TESTS),
+        default="randomization",
+        help="paired test (default: randomization)",
+    )
     parser.add_argument(
         "--adjust",
         choices=["auto", *NAMES_OF_ADJUSTMENTS],
