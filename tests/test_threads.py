@@ -258,7 +258,7 @@ class TestEncoding:
     ):
         X, y = few_digits
         hasher = clone(hasher).set_params(random_state=0).fit(X, y)
-        X, found, packbits = X[:60], [], np.packbits
+        X, found, packbits = X[:120], [], np.packbits
 
         def recorded(*args, **kwargs):
             found.append((threading.get_ident(), numbers()[0]))

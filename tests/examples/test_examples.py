@@ -21,8 +21,9 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 DOCS = EXAMPLES.parent / "docs"
 STYLE = mpl.rc_params_from_file(DOCS / "talr.mplstyle", use_default_template=False)
 METHODS = ("signs", "ITQ", "TALR", "additive")
-# Long examples, no number of which is compared, see every third digit, or every fourth.
-# `make docs` runs them on all.
+# `make docs` runs all examples on every change. So examples that take longer than five
+# seconds, and whose numbers no test compares, are marked slow, or see fewer digits.
+SLOWLY = partial(pytest.param, marks=pytest.mark.slow)
 STEPS = {
     "beyond_hashing/plot_ranking_svm.py": 4,
     "first_steps/plot_quickstart.py": 3,
@@ -74,23 +75,19 @@ def finished(tmp_path_factory):
     ("script", "pictures"),
     [
         ("first_steps/plot_quickstart.py", ["quickstart.png"]),
-        ("papers/plot_labelme_protocol.py", ["labelme_protocol.png"]),
+        SLOWLY("papers/plot_labelme_protocol.py", ["labelme_protocol.png"]),
         (
             "ties_and_metrics/plot_displays.py",
             ["tie_breaking.png", "retrieval_curve.png", "radius.png"],
         ),
         ("papers/plot_ramap_tables.py", ["ramap_tables.png"]),
         ("beyond_hashing/plot_ranking_svm.py", ["ranking_svm.png"]),
-        pytest.param(
-            "beyond_hashing/plot_own_network.py",
-            ["own_network.png"],
-            marks=pytest.mark.slow,
-        ),
+        SLOWLY("beyond_hashing/plot_own_network.py", ["own_network.png"]),
         ("search/plot_weighted_queries.py", ["weighted_queries.png"]),
         ("search/plot_near_duplicates.py", ["near_duplicates.png", "pairs_found.png"]),
-        ("search/plot_fingerprints.py", ["fingerprints.png"]),
+        SLOWLY("search/plot_fingerprints.py", ["fingerprints.png"]),
         ("beyond_hashing/plot_grouped_search.py", ["grouped_search.png"]),
-        ("ties_and_metrics/plot_quality_per_byte.py", ["quality_per_byte.png"]),
+        SLOWLY("ties_and_metrics/plot_quality_per_byte.py", ["quality_per_byte.png"]),
     ],
 )
 def test_example_leaves_its_pictures(script, pictures, finished):

@@ -16,6 +16,7 @@ from threading import Event
 import numpy as np
 import pytest
 
+from sklearn_talr import warm_up
 from sklearn_talr.hashing import AdditiveHasher
 from sklearn_talr.neighbors import HashedNeighbors
 
@@ -58,13 +59,15 @@ def metadata(row):
 class Service:
     """The process that the last line of the Dockerfile starts, on a port of its own."""
 
-    def __init__(self, folder, log):
+    def __init__(self, folder, log, n_workers):
         log.write_text("")
         (log.parent / "sitecustomize.py").write_text(ABSENT)
         joined = dockerfile().replace("\\\n", "")
         command = json.loads(re.search(r"^CMD (.*)", joined, re.M)[1])
         command[command.index("--host") + 1] = "127.0.0.1"
         command[command.index("--port") + 1] = "0"
+        assert command[command.index("--workers") + 1] == "2"
+        command[command.index("--workers") + 1] = str(n_workers)
         paths = os.pathsep.join([str(log.parent), str(ROOT)])
         with log.open("w") as output:
             self.process = subprocess.Popen(
@@ -78,7 +81,7 @@ class Service:
             )
         self.log, self.folder = log, folder
         started = "Application startup complete"
-        wait_until(lambda: log.read_text().count(started) == 2, self.process, log)
+        wait_until(lambda: log.read_text().count(started) == n_workers, self.process, log)
         self.port = int(re.search(r"running on http://[\d.]+:(\d+)", log.read_text())[1])
 
     def ask(self, method, path, body=None, headers=()):
@@ -110,7 +113,7 @@ class Service:
         }
         return self.ask("POST", "/items", body)
 
-    def both_workers_have(self, n_items):
+    def all_workers_have(self, n_items):
         """Wait until no worker answers from an older index."""
 
         def all_have():
@@ -141,10 +144,14 @@ def start(tmp_path_factory):
     build = runpy.run_path(str(SERVING / "build.py"))["build"]
     items = [{"id": f"photo {row}"} | metadata(row) for row in range(N_ITEMS)]
     build(X[:N_ITEMS], map(json.dumps, items), root / "data", n_bits=16)
+    # Both workers do this when they start, and each would compile all that no test has
+    # compiled yet.
+    warm_up()
     running = []
 
-    def start_one():
-        running.append(Service(root / "data", root / f"log-{len(running)}.txt"))
+    def start_one(n_workers):
+        log = root / f"log-{len(running)}.txt"
+        running.append(Service(root / "data", log, n_workers))
         return running[-1]
 
     yield start_one
@@ -155,7 +162,7 @@ def start(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def service(start):
-    return start()
+    return start(n_workers=2)
 
 
 def test_ids_and_metadata_of_the_nearest_are_found(service):
@@ -256,14 +263,14 @@ def test_whatever_id_was_added_is_found_and_removed(service):
     body = {"vectors": X[500 : 500 + len(IDS)].tolist(), "ids": IDS}
     body["metadata"] = [{} for _ in IDS]
     assert service.ask("POST", "/items", body) == (201, {"n_items": n_items + len(IDS)})
-    service.both_workers_have(n_items + len(IDS))
+    service.all_workers_have(n_items + len(IDS))
     found = service.search(X[500 : 500 + len(IDS)], 20)
     assert all(name in [item["id"] for item in row] for name, row in zip(IDS, found))
     answer = service.ask("POST", "/remove", {"ids": IDS[:1] * 2})
     assert answer == (200, {"n_items": n_items + len(IDS) - 1})
     assert service.ask("POST", "/remove", {"ids": IDS[:2]})[0] == 409
     assert service.ask("POST", "/remove", {"ids": IDS[1:]}) == (200, {"n_items": n_items})
-    service.both_workers_have(n_items)
+    service.all_workers_have(n_items)
 
 
 def test_rows_are_added_while_others_search_and_outlive_a_restart(service, start):
@@ -287,21 +294,21 @@ def test_rows_are_added_while_others_search_and_outlive_a_restart(service, start
         assert all(future.result() > 0 for future in searches)
     assert service.ask("POST", "/remove", {"ids": ["photo 501"]})[0] == 200
     assert service.ask("POST", "/remove", {"ids": ["photo 501"]})[0] == 409
-    service.both_workers_have(N_ITEMS + 39)
+    service.all_workers_have(N_ITEMS + 39)
     assert len(list(service.folder.glob("index-*"))) == 2
     service.stop()
     crashed = [service.folder / name for name in ("index-99", ".index-99.x.tmp")]
     for path in crashed:  # of writers that ended before their commit
         path.mkdir()
         (path / "words.npy").write_bytes(b"half a file")
-    again = start()
+    again = start(n_workers=1)
     rows = [*range(N_ITEMS, N_ITEMS + 40)]
     found = [item["metadata"]["row"] for [item] in again.search(X[rows])]
     assert found[:1] + found[2:] == rows[:1] + rows[2:]
     assert found[1] != 501
     assert again.add([N_ITEMS + 50, 501])[0] == 201
     assert not any(path.exists() for path in crashed)
-    again.both_workers_have(N_ITEMS + 41)
+    again.all_workers_have(N_ITEMS + 41)
     found = [item["id"] for [item] in again.search(X[[550, 501]])]
     assert found == ["photo 550", "photo 501"]
     assert "Traceback" not in service.log.read_text() + again.log.read_text()
