@@ -5,6 +5,7 @@ The sum of the vectors of a code approximates the direction from the mean of the
 row. The mean itself adds the same number to the inner products of all items.
 """
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -576,6 +577,11 @@ class Table:
             products /= self._units[later]
             self._table[later, codebook] = np.rint(products, out=products).T
 
+    @cached_property
+    def _entries_in_double(self):
+        """Codewords in float64. To convert them takes longer than to encode a row."""
+        return self._entries.astype(np.float64)
+
     def words_of(self, rows):
         """Words of new rows, shape (n_rows, n_words), uint8."""
         words = np.zeros((len(rows), len(self._squares) // 256), dtype=np.uint8)
@@ -593,8 +599,9 @@ class Table:
         share = min(_SHARE_ANEW, _WORDS_ANEW / words.shape[1])
         search = WordSearch(n_rounds, n_sweeps, share, anew)
         n_changed = 0
+        entries = self._entries if dtype == np.float32 else self._entries_in_double
         for part in gen_batches(len(rows), _ROWS_PER_BLOCK):
-            products = _products(rows[part], self._entries, dtype)
+            products = _products(rows[part], entries, dtype)
             n_changed += search_words(products, codewords, words[part], search)
         return n_changed
 
