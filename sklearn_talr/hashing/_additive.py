@@ -539,7 +539,9 @@ class AdditiveHasher(BaseHasher):
             query_weights=Layers([self.query_coef_], [np.zeros(n_weights)], mean=mean),
             n_weights=n_weights,
             score_rule=self._model_.rule,
-            n_values_per_row=max(single_bits.n_values_per_row, n_weights),
+            # Blocks have four times the memory of other hashers' blocks: BLAS copies all
+            # codewords for each block.
+            n_values_per_row=max(single_bits.n_values_per_row, n_weights // 4),
         )
 
     def __sklearn_tags__(self) -> Any:
