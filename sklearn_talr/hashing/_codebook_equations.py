@@ -11,10 +11,10 @@ P          penalty on the codewords, shape (n_codewords, n_codewords)
 =========  ==================================================================
 
 The codebooks minimize ``|Z - B C|^2 + trace(C' P C)``, so they solve the linear equations
-``(B'B + P) C = B'Z``. With 32 codebooks the matrix ``B'B + P`` takes 268 MB, and to factor
-it takes three times as long as six steps of conjugate gradients, whose products with B and
-B' pass over one codeword per word of a row. Each feature is a system of its own, and the
-features of a block take their steps together.
+``(B'B + P) C = B'Z``. The matrix ``B'B + P`` is never made: with 32 codebooks it would take
+268 MB, and its Cholesky factor three times the time of six steps of conjugate gradients. A
+step multiplies by B and by B', which have one number per word of a row. Each feature is a
+system of its own, and the features of a block take their steps together.
 
 The words of a row are of different codebooks, so the blocks of ``B'B + P`` that belong to
 one codebook are a diagonal matrix plus a constant. Their inverses are exact, and are the
@@ -35,10 +35,9 @@ _FEATURES_PER_BLOCK = 128
 _TOLERANCE = 0.03
 # Steps end after this many at the latest. Equations of 32 codebooks take 5 to 11.
 _MOST_STEPS = 60
+# A codebook has so many codewords.
 _CODEWORDS = 256
 _TINY = np.finfo(np.float32).tiny
-
-
 # The penalty on the entries of a codebook, in multiples of `alpha`, and the one on their
 # mean, which could as well be in another codebook
 _PENALTY_OF_ENTRIES = 10
@@ -84,8 +83,8 @@ class CodebookEquations:
     def has_codeword(self):
         """B, a CSR array of float32."""
         n_rows, n_words = self.words.shape
-        codewords = self.words + np.int32(_CODEWORDS) * np.arange(n_words, dtype=np.int32)
-        row_ends = np.arange(0, codewords.size + 1, n_words, dtype=np.int32)
+        codewords = self.words + _CODEWORDS * np.arange(n_words)
+        row_ends = n_words * np.arange(n_rows + 1)
         ones = np.ones(codewords.size, dtype=np.float32)
         shape = (n_rows, _CODEWORDS * n_words)
         return sp.csr_array((ones, codewords.ravel(), row_ends), shape=shape)
