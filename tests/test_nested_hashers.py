@@ -492,7 +492,9 @@ def test_a_frozen_hasher_is_not_touched():
 
 
 def test_one_function_takes_estimators_apart():
-    hasher = FittedHasher.of(make_pipeline(StandardScaler(), search_over(tail())))
+    hasher = FittedHasher.from_estimator(
+        make_pipeline(StandardScaler(), search_over(tail()))
+    )
     assert type(hasher.hasher) is AdditiveHasher
     assert [type(step) for step in hasher.before] == [StandardScaler, PCA]
     assert hasher.names == ("gridsearchcv", "additivehasher")

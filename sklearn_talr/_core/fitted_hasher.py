@@ -46,7 +46,7 @@ class FittedHasher(NamedTuple):
     is_searched: bool = False
 
     @classmethod
-    def of(cls, estimator):
+    def from_estimator(cls, estimator):
         """Take an estimator apart, fitted or not; raise TypeError if it is a class."""
         if isinstance(estimator, type):
             raise TypeError(
@@ -237,7 +237,7 @@ def hasher_inside(estimator):
         parts |= estimator.get_params()
     for name in sorted(parts, key=lambda name: not name.endswith("_")):
         for part in _estimators_in(parts[name]):
-            hasher = FittedHasher.of(part).hasher
+            hasher = FittedHasher.from_estimator(part).hasher
             if hasattr(hasher, "encode") and hasattr(hasher, "query_weights"):
                 return name, hasher
     return "", None

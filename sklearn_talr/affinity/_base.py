@@ -336,7 +336,7 @@ class BaseAffinity:
             _SAVABLE[cls.__name__] = cls
 
     @staticmethod
-    def of(affinity: Oracle) -> "BaseAffinity":
+    def from_oracle(affinity: Oracle) -> "BaseAffinity":
         """Return any affinity as an instance of this class.
 
         Parameters
@@ -740,7 +740,7 @@ class BaseAffinity:
         if not isinstance(self.given, BaseEstimator):
             return self
         with one_thread():
-            return BaseAffinity.of(clone(self.given).fit(y))
+            return BaseAffinity.from_oracle(clone(self.given).fit(y))
 
     def to_plain(self) -> dict[str, Any]:
         """Return the affinity as numbers, strings and lists, for files.

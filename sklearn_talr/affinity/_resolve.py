@@ -111,7 +111,7 @@ def resolve_affinity(
     targets = y
     if isinstance(affinity, str) and affinity == "auto":
         affinity, targets = _affinity_by_form(y)
-    affinity = BaseAffinity.of(affinity)
+    affinity = BaseAffinity.from_oracle(affinity)
     if targets is None:
         targets = affinity.targets_of(X)
     targets = affinity.check_targets(targets)

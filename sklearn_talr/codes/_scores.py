@@ -257,7 +257,7 @@ def maxsim_scores(
     refuse_unlike_labels(database_codes, groups, ("database_codes", "groups"))
     weights, packed = _read_weights_and_codes(query_weights, database_codes)
     document_numbers = read_groups(groups, len(packed)).numbers
-    documents = TokenSets.of(packed, document_numbers)
+    documents = TokenSets.from_numbers(packed, document_numbers)
     query_starts = read_groups(query_groups, len(weights), "query_groups").numbers
     scores = [
         np.ldexp(block.scores(documents, n_jobs=n_jobs), block.exponent)
@@ -408,7 +408,7 @@ class TokenSets(NamedTuple):
     present: np.ndarray
 
     @classmethod
-    def of(cls, packed, numbers):
+    def from_numbers(cls, packed, numbers):
         """Sort little-endian codes by the numbers of their documents."""
         if np.any(numbers[1:] < numbers[:-1]):
             order = np.argsort(numbers, kind="stable")

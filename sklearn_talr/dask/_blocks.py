@@ -88,7 +88,7 @@ def fit(
     >>> encode(hasher, X)[0].compute()
     PackedCodes(n_samples=1000, n_bits=4, bitorder='little')
     """
-    unfitted = FittedHasher.of(hasher).check()
+    unfitted = FittedHasher.from_estimator(hasher).check()
     X = checked_rows(X, "X", has_lengths=True)
     # Blocks become CSR matrices or arrays, from which rows can be drawn.
     X = X.map_blocks(read_features, dtype=X.dtype, meta=X._meta)
@@ -252,7 +252,7 @@ def encode(hasher: Any, X: Any) -> list[Any]:
     >>> concatenate_codes(dask.compute(*codes))
     PackedCodes(n_samples=100, n_bits=4, bitorder='little')
     """
-    parts = FittedHasher.of(hasher).check()
+    parts = FittedHasher.from_estimator(hasher).check()
     dask = import_dask()
     X = checked_rows(X, "X")
     check_is_fitted(hasher)

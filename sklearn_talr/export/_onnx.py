@@ -138,7 +138,7 @@ def to_onnx(
 
 def _read_hasher(hasher, output):
     """The fitted hasher that computes an output: one of the two if there are two views."""
-    parts = FittedHasher.of(hasher)
+    parts = FittedHasher.from_estimator(hasher)
     if parts.before or not isinstance(parts.hasher, BaseHasher):
         raise TypeError(
             "hasher must be a hasher of sklearn_talr.hashing or sklearn_talr.baselines, "

@@ -354,7 +354,7 @@ def retrieval_report_from_estimator(
     AP      0.5       0.6   0.7
     """
     _refuse_unlike_queries(X_query, "X_query", sample_weight, by)
-    query = FittedHasher.of(estimator).query_form(query)
+    query = FittedHasher.from_estimator(estimator).query_form(query)
     if query == "weights" and radius is not None:
         raise ValueError("radius is a Hamming distance, so it needs query='bits'.")
     request = ReportRequest.from_parameters(

@@ -47,7 +47,7 @@ def estimator_histograms(
         Counts of consecutive queries. If queries are bits, there is one, a
         HammingHistogram.
     """
-    hasher = FittedHasher.of(estimator)
+    hasher = FittedHasher.from_estimator(estimator)
     exclude_self = isinstance(database, str)
     if exclude_self and hasher.has_two_views:
         raise ValueError(
@@ -112,7 +112,7 @@ def _encode(hasher, X, X_items, *, exclude_self):
 
 def name_of(estimator, query="bits"):
     """Name of the hasher's class for a legend, with a note if queries are weighted."""
-    hasher = FittedHasher.of(estimator)
+    hasher = FittedHasher.from_estimator(estimator)
     is_weighted = hasher.query_form(query) == "weights"
     return hasher.name + (", weighted queries" if is_weighted else "")
 
@@ -427,7 +427,7 @@ class _RetrievalScorer(_Scorer):
 
     def query_of(self, estimator):
         """The kind of query that a fitted estimator gets, "bits" or "weights"."""
-        return FittedHasher.of(estimator).query_form(self.query)
+        return FittedHasher.from_estimator(estimator).query_form(self.query)
 
     def __repr__(self):
         database = "rest" if isinstance(self.database, str) else "(X, y)"

@@ -308,7 +308,7 @@ def _check_index(index):
     """Raise an error unless the index has an unfitted hasher with a number of bits."""
     if not isinstance(index, HashedNeighbors):
         raise TypeError(f"index must be a HashedNeighbors, got {index!r}.")
-    unfitted = FittedHasher.of(index.hasher)
+    unfitted = FittedHasher.from_estimator(index.hasher)
     if unfitted.is_frozen or not hasattr(unfitted.hasher, "n_bits"):
         raise ValueError(
             f"the hasher of index is frozen or has no parameter n_bits: {index.hasher!r}. "
@@ -355,7 +355,7 @@ def _parts_of_items(items, sizes):
 def _fit_hasher(index, length, X):
     """The index with a hasher of codes of one length, fitted to X."""
     fitted = clone(index)
-    FittedHasher.of(fitted.hasher).hasher.set_params(n_bits=length)
+    FittedHasher.from_estimator(fitted.hasher).hasher.set_params(n_bits=length)
     return fitted.set_params(hasher=FrozenEstimator(fitted.hasher.fit(X)))
 
 

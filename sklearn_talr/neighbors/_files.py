@@ -83,7 +83,7 @@ def _plain_params(estimator):
     if callable(params["scoring"]):
         raise ValueError("scoring is a function, which cannot be saved; set a name.")
     if not isinstance(params["affinity"], str):
-        params["affinity"] = BaseAffinity.of(params["affinity"]).to_plain()
+        params["affinity"] = BaseAffinity.from_oracle(params["affinity"]).to_plain()
     return params
 
 

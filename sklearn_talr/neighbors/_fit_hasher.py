@@ -90,7 +90,7 @@ def fit_hasher(
     codes : PackedCodes
         Codes of all rows.
     """
-    hasher = FittedHasher.of(estimator).check()
+    hasher = FittedHasher.from_estimator(estimator).check()
     _refuse_inner_samplers(hasher)
     sample = None
     if not fit_params and not isinstance(y, PrecomputedAffinity):
@@ -106,7 +106,7 @@ def fit_hasher(
     )
     with progress.nested("fit-hasher")(estimator):
         estimator = hasher_fit.run(estimator, X_fit, y_fit, fit_params)
-    hasher = FittedHasher.of(estimator).check()
+    hasher = FittedHasher.from_estimator(estimator).check()
     if hasher_fit.codes is None:
         return hasher, encode_rows(hasher, X, progress)
     codes = hasher_fit.codes
@@ -189,7 +189,7 @@ class _HasherFit:
         else:
             estimator = estimator.fit(X, y, **fit_params)
         if self.keeps_codes and _ends_plain_pipelines(estimator, outer):
-            self.codes = FittedHasher.of(estimator).encode(X)
+            self.codes = FittedHasher.from_estimator(estimator).encode(X)
         return estimator
 
     def _run_pipeline(self, pipeline, X, y, fit_params, outer):

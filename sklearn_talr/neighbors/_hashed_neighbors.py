@@ -255,7 +255,7 @@ class HashedNeighbors(RoutesToHasher, WithHasher, CodeDatabase):
         are kept: the grades belong to the queries of `fit`, and `score` gets other grades.
         """
         self._validate_params()
-        unfitted = FittedHasher.of(self.hasher).check()
+        unfitted = FittedHasher.from_estimator(self.hasher).check()
         # Row labels are compared here, since reading turns tables into arrays.
         refuse_unlike_labels(X, y, ("X", "y"))
         refuse_unlike_labels(X, ids, ("X", "ids"))

@@ -159,7 +159,7 @@ class ItemRanker(RoutesToHasher, BaseEstimator):
             If a parameter, `X` or `y` is invalid. The estimator is then unchanged.
         """
         self._validate_params()
-        unfitted = FittedHasher.of(self.hasher)
+        unfitted = FittedHasher.from_estimator(self.hasher)
         X = read_for(unfitted.hasher, X)
         _, seen = validate_aside(self, X, skip_check_array=True)  # the hasher checks X
         if not hasattr(unfitted.hasher, "transform_query"):
@@ -268,7 +268,7 @@ class ItemRanker(RoutesToHasher, BaseEstimator):
     def _read_queries(self, X):
         """The fitted index, and features of queries, checked."""
         check_is_fitted(self)
-        X = read_for(FittedHasher.of(self.hasher).hasher, X)
+        X = read_for(FittedHasher.from_estimator(self.hasher).hasher, X)
         validate_data(self, X, reset=False, skip_check_array=True)
         return self.index_, X
 
@@ -319,12 +319,14 @@ def _pass_queries(hasher, queries):
     params : dict
         Arguments for `fit` of an estimator that holds the hasher. Empty if it is frozen.
     """
-    unfitted = FittedHasher.of(hasher)
+    unfitted = FittedHasher.from_estimator(hasher)
     if unfitted.is_frozen:
         return hasher, {}
     if routing_enabled():
         hasher = clone(hasher)
-        FittedHasher.of(hasher).hasher.set_fit_request(**dict.fromkeys(queries, True))
+        FittedHasher.from_estimator(hasher).hasher.set_fit_request(
+            **dict.fromkeys(queries, True)
+        )
         return hasher, queries
     path = "".join(f"{step}__" for step in unfitted.names)
     return hasher, {f"{path}{name}": value for name, value in queries.items()}

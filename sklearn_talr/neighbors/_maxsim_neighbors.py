@@ -166,7 +166,7 @@ class MaxSimNeighbors(WithHasher, FittedAtOnce):
             If a parameter, `X` or `groups` is invalid. The estimator is then unchanged.
         """
         self._validate_params()
-        X, groups = read_tokens(FittedHasher.of(self.hasher).check(), X, groups)
+        X, groups = read_tokens(FittedHasher.from_estimator(self.hasher).check(), X, groups)
         if groups is not None:
             # Wrong labels are refused before the hasher takes its time.
             read_groups(groups, num_samples(X))
@@ -390,7 +390,7 @@ class Documents:
         labels, numbers = read_groups(groups, len(packed))
         return cls(
             hasher=hasher,
-            tokens=TokenSets.of(packed, numbers),
+            tokens=TokenSets.from_numbers(packed, numbers),
             labels=labels,
             are_rows=groups is None,
             by_bits=by_bits,
@@ -422,7 +422,7 @@ class Documents:
         labels, places = read_groups(labels, len(labels))
         packed = concatenate_codes([self.tokens.packed, packed])
         numbers = np.concatenate((self.numbers, places[n_labels:][numbers]))
-        return replace(self, tokens=TokenSets.of(packed, numbers), labels=labels)
+        return replace(self, tokens=TokenSets.from_numbers(packed, numbers), labels=labels)
 
     def remove(self, groups):
         """The documents without these labels; the places of the others do not change."""
@@ -436,7 +436,9 @@ class Documents:
         removed = np.isin(self.labels, groups)[self.numbers]
         if removed.all():
             raise ValueError("groups would leave no document; fit another index instead.")
-        tokens = TokenSets.of(self.tokens.packed[~removed], self.numbers[~removed])
+        tokens = TokenSets.from_numbers(
+            self.tokens.packed[~removed], self.numbers[~removed]
+        )
         return replace(self, tokens=tokens)
 
     @property

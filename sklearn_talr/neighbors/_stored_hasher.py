@@ -86,7 +86,7 @@ def restore_hasher(path, trusted):
         unknown = [dotted for dotted in set(types) - set(trusted) if not _is_ours(dotted)]
         hasher = None
         if not unknown:
-            hasher = FittedHasher.of(skops.loads(data, trusted=types))
+            hasher = FittedHasher.from_estimator(skops.loads(data, trusted=types))
     except (ImportError, AttributeError) as error:
         raise ValueError(
             f"{name} has a part that is not here: {error}. It was saved with another "

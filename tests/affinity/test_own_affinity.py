@@ -187,7 +187,7 @@ def test_plain_forms_are_read_back():
     for affinity in (near, Near(), Unequal()):
         message = r"cannot be saved: only .*\bLabelAffinity, Shared"
         with pytest.raises(ValueError, match=message):
-            BaseAffinity.of(affinity).to_plain()
+            BaseAffinity.from_oracle(affinity).to_plain()
     for key, value in [("_x", 1), ("levels_", "name"), ("levels_", [])]:
         with pytest.raises(ValueError, match="LabelAffinity"):
             BaseAffinity.from_plain({"name": "LabelAffinity", "state": {key: value}})

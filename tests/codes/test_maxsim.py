@@ -78,7 +78,7 @@ def test_margins_cover_what_is_lost_in_float32(scale, terms):
     """Numbers near the ends of float32 included."""
     codes, weights, *_ = draw(60, 9, 24, n_terms=2)
     codes = PackedCodes(codes.data, 24, terms=codes.terms.values * np.float32(terms))
-    tokens = TokenSets.of(codes, np.repeat(np.arange(20), 3))
+    tokens = TokenSets.from_numbers(codes, np.repeat(np.arange(20), 3))
     numbers = np.repeat([0, 1, 2], 3)
     (tables,) = token_blocks(weights * np.float32(scale), numbers, tokens)
     found = tables.scores(tokens)
@@ -94,7 +94,7 @@ def test_exact_scores_do_not_depend_on_the_order_of_anything():
     rng = np.random.default_rng(0)
 
     def exact(codes, weights):
-        tokens = TokenSets.of(codes, groups)
+        tokens = TokenSets.from_numbers(codes, groups)
         (tables,) = token_blocks(weights, np.zeros(9, dtype=int), tokens)
         return tables.exact_scores(0, tokens)
 
