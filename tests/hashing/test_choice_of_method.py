@@ -65,8 +65,8 @@ def test_of_few_bits_axes_are_not_fitted_to_all_rows():
 def test_axes_that_find_fewer_neighbors_are_not_kept_for_less_error(monkeypatch):
     """Neighbors differ from each other along axes that get no bits."""
     rng = np.random.default_rng(0)
-    centers = rng.standard_normal((200, 6))
-    groups = rng.integers(200, size=1_200)
+    centers = rng.standard_normal((20, 6))
+    groups = rng.integers(20, size=1_200)
     fine = 0.15 * rng.standard_normal((1_200, 120))
     X = np.hstack([4 * centers[groups], fine])
     assert methods_of(X, 40) == ["codebooks", "bits"]
