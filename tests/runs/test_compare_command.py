@@ -122,7 +122,9 @@ def test_what_depends_on_ties_is_told_on_the_error_stream(tmp_path, capsys):
     command = ["compare", *(str(tmp_path / name) for name in ("qrels", "a", "b"))]
     assert main([*command, "-m", "RR", "--format", "csv"]) == 0
     printed = capsys.readouterr()
-    assert printed.err.startswith("sklearn-talr-runs: warning: by RR 'tied' is better")
+    assert printed.err.startswith(
+        "sklearn-talr-runs: warning: by RR 'tied' is significantly better"
+    )
     (row,) = csv.DictReader(io.StringIO(printed.out))
     assert row["depends_on_ties"] == "True"
 
