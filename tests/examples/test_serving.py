@@ -41,6 +41,7 @@ sys.meta_path.insert(0, Absent())
 X = np.random.default_rng(0).normal(size=(N_ITEMS + 100, N_FEATURES)).astype(np.float32)
 
 
+PORT = re.compile(r"running on http://[\d.]+:(\d+)")
 KEYS = ["year", "", "a.b", 'say "é"', "\\", "'; DROP TABLE items; --"]
 VALUES = [2024, 2023.5, 2025.0, -1, "2024", "boat", "Boot 🚣", "", True, None, [2024], {}]
 
@@ -79,10 +80,15 @@ class Service:
                 stdout=output,
                 stderr=output,
             )
-        self.log, self.folder = log, folder
-        started = "Application startup complete"
-        wait_until(lambda: log.read_text().count(started) == n_workers, self.process, log)
-        self.port = int(re.search(r"running on http://[\d.]+:(\d+)", log.read_text())[1])
+        self.log, self.folder, self.n_workers = log, folder, n_workers
+        wait_until(self.has_started, self.process, log)
+        self.port = int(PORT.search(log.read_text())[1])
+
+    def has_started(self):
+        """Whether all workers answer; a single one says its port last."""
+        text = self.log.read_text()
+        n_started = text.count("Application startup complete")
+        return n_started == self.n_workers and PORT.search(text) is not None
 
     def ask(self, method, path, body=None, headers=()):
         """Status and answer of one request, by a connection of its own."""

@@ -116,7 +116,7 @@ def test_of_two_sizes_all_patterns_are_counted(n_large, n_small, ratio, data):
 def test_where_sums_clump_patterns_are_drawn(spread):
     """Some large differences among many small ones, of which no two are equal."""
     rng, ratios = np.random.default_rng(0), []
-    for _ in range(10):
+    for _ in range(11):  # the last sums clump for both spreads
         n_large = rng.integers(3, 12)
         large = rng.choice([-1, 1], n_large, p=[0.2, 0.8]) * rng.normal(1, spread, n_large)
         small = rng.normal(scale=10 ** rng.uniform(-2.5, -1), size=22 - n_large)
