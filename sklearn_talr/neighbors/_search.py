@@ -278,7 +278,7 @@ class _Scan:
         if not self.request.queries.are_bits:
             terms = CodeTerms(*map(fixed, self.index.terms.rows(rows)))
         if isinstance(rows, slice):
-            words = self.index.words[:, rows]
+            words = fixed(self.index.words[:, rows])
         else:
             words = fixed(np.take(self.index.words, rows, axis=1))
         return _Part(rows, words, terms)

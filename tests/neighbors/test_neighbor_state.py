@@ -1,5 +1,6 @@
 """A call sees one state of the database, and leaves it whole if it fails."""
 
+import pickle
 import sys
 from itertools import count
 from threading import Thread
@@ -12,8 +13,9 @@ from neighbor_cases import draw
 from numpy.testing import assert_array_equal
 from sklearn.exceptions import NotFittedError
 
+from sklearn_talr._loops._search import hamming_scan, weighted_scan
 from sklearn_talr.codes import pack_codes
-from sklearn_talr.neighbors import HammingNeighbors
+from sklearn_talr.neighbors import HammingNeighbors, WeightedHammingNeighbors
 
 ROOM = "sklearn_talr.neighbors"
 MODULES = [module for name, module in sys.modules.items() if name.startswith(ROOM)]
@@ -218,3 +220,18 @@ def test_any_backend_of_joblib_gives_what_a_serial_run_gives(backend):
     with parallel_config(backend, n_jobs=2):
         assert search(fitted()) == expected
         assert search(fitted().set_params(n_jobs=2)) == expected
+
+
+def test_an_unpickled_index_searches_with_the_loops_that_are_compiled():
+    """Pickle makes writable arrays, for which numba would compile the loops anew."""
+    bits = HammingNeighbors().fit(CODES)
+    weights = WeightedHammingNeighbors().fit(CODES)
+    signs = 2.0 * QUERIES - 1
+    expected = bits.kneighbors(QUERIES), weights.kneighbors(signs)
+    n_forms = len(hamming_scan.signatures), len(weighted_scan.signatures)
+    unpickled_bits, unpickled_weights = pickle.loads(pickle.dumps((bits, weights)))
+    found = unpickled_bits.kneighbors(QUERIES), unpickled_weights.kneighbors(signs)
+    for ours, theirs in zip(found, expected):
+        assert_array_equal(ours[0], theirs[0])
+        assert_array_equal(ours[1], theirs[1])
+    assert (len(hamming_scan.signatures), len(weighted_scan.signatures)) == n_forms
