@@ -4,7 +4,7 @@ Asymmetric distance: real-valued queries against binary codes
 
 Items are stored as binary codes. A query is not stored, so it can stay real-valued
 (asymmetric distance). This example measures how much average precision (AP) is lost if
-queries are rounded to bits. :ref:`asymmetric_distance` explains when to use
+queries are rounded to bits. :doc:`/user_guide/what_hashing_is` explains when to use
 real-valued queries.
 """
 
