@@ -217,7 +217,7 @@ class AdditiveHasher(BaseHasher):
     and rows are rounded to equal steps along each axis. Bits beyond 8 per axis encode
     nothing. On CIFAR-10 features, 10 000 rows of 512 numbers, codes of axes of 16, 32, 64
     and 128 bytes find 0.596, 0.739, 0.830 and 0.903 of the ten nearest rows. Codebooks of
-    16 and 32 bytes find 0.663 and 0.761, and take 15 and 34 s to fit. A shortlist by
+    16 and 32 bytes find 0.662 and 0.761, and take 17 and 34 s to fit. A shortlist by
     Hamming distance loses neighbors, and more of them with longer codes.
 
     The signs of `decision_function`, which are signs of inner products with the vectors of
