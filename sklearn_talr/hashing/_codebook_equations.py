@@ -42,6 +42,20 @@ _TINY = np.finfo(np.float32).tiny
 # mean, which could as well be in another codebook
 _PENALTY_OF_ENTRIES = 10
 _PENALTY_OF_MEANS = 100
+# Strengths beyond these bounds act as the bounds: float32 would lose the counts of rows, or
+# the penalty of a codeword that no row has.
+_LEAST_ALPHA = 1e-6
+_LARGEST_ALPHA = 1e6
+
+
+def codewords_of_rows(words):
+    """Codewords of rows as ones, a CSR array of shape (n_rows, n_codewords), float32."""
+    n_rows, n_words = words.shape
+    codewords = words + _CODEWORDS * np.arange(n_words)
+    row_ends = n_words * np.arange(n_rows + 1)
+    ones = np.ones(codewords.size, dtype=np.float32)
+    shape = (n_rows, _CODEWORDS * n_words)
+    return sp.csr_array((ones, codewords.ravel(), row_ends), shape=shape)
 
 
 class CodebookEquations:
@@ -71,7 +85,7 @@ class CodebookEquations:
         The penalty per row is ten times `alpha` times the mean square of the entries of a
         codebook, plus 100 times the square of their mean.
         """
-        penalty = _PENALTY_OF_ENTRIES * alpha
+        penalty = _PENALTY_OF_ENTRIES * np.clip(alpha, _LEAST_ALPHA, _LARGEST_ALPHA)
         n_rows = len(words)
         return cls(
             words,
@@ -81,13 +95,8 @@ class CodebookEquations:
 
     @cached_property
     def has_codeword(self):
-        """B, a CSR array of float32."""
-        n_rows, n_words = self.words.shape
-        codewords = self.words + _CODEWORDS * np.arange(n_words)
-        row_ends = n_words * np.arange(n_rows + 1)
-        ones = np.ones(codewords.size, dtype=np.float32)
-        shape = (n_rows, _CODEWORDS * n_words)
-        return sp.csr_array((ones, codewords.ravel(), row_ends), shape=shape)
+        """B, a CSR array."""
+        return codewords_of_rows(self.words)
 
     @cached_property
     def inverse_diagonal(self):

@@ -13,10 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
-import scipy.sparse as sp
 
 from .._core.progress import Progress
-from ._codebook_equations import CodebookEquations
+from ._codebook_equations import CodebookEquations, codewords_of_rows
 from ._linear import itq_projection, nearest_orthogonal
 from ._words import (
     N_HEIGHT_BITS,
@@ -602,7 +601,7 @@ def _improve_means(rows, means):
 def _means_of(nearest, rows, means):
     """Means of the rows of each number; numbers without rows keep the means passed."""
     sizes = np.bincount(nearest, minlength=len(means))[:, None]
-    sums = _sums(nearest[:, None], rows)
+    sums = codewords_of_rows(nearest[:, None]).T @ rows
     return np.divide(sums, sizes, out=means.copy(), where=sizes > 0)
 
 
@@ -610,17 +609,6 @@ def _nearest(rows, entries):
     """Number of the entry that is nearest to each row, shape (n_rows,), uint8."""
     scores = rows @ entries.T - np.einsum("ij,ij->i", entries, entries) / 2
     return scores.argmax(axis=1).astype(np.uint8)
-
-
-def _sums(words, rows):
-    """Sums of the rows that have each entry, shape (n_entries, n_features), float32."""
-    n_rows, n_words = words.shape
-    entries = words + 256 * np.arange(n_words)
-    row_ends = n_words * np.arange(n_rows + 1)
-    ones = np.ones(words.size, dtype=np.float32)
-    shape = (n_rows, 256 * n_words)
-    has_entry = sp.csr_array((ones, entries.ravel(), row_ends), shape=shape)
-    return has_entry.T @ rows
 
 
 def _best_alpha(rows, words):

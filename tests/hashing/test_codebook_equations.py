@@ -71,6 +71,15 @@ def test_a_solution_takes_no_steps(rows, words, monkeypatch):
     assert np.abs(equations.solve(rows) - solution).max() > 1e-2
 
 
+@pytest.mark.parametrize("alpha", [1e-300, 1e-20, 1e30])
+def test_extreme_penalties_leave_numbers_finite(rows, words, alpha):
+    with np.errstate(all="raise", under="ignore"):
+        codebooks = CodebookEquations.from_alpha(words, alpha).solve(rows)
+    assert np.isfinite(codebooks).all()
+    if alpha > 1:
+        assert np.abs(codebooks).max() < 1e-3
+
+
 def test_features_are_solved_one_by_one(words):
     """More features than a block holds, and one that is constant at 0."""
     rows = np.random.default_rng(2).standard_normal((700, 130)).astype(np.float32)
