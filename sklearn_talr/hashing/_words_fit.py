@@ -32,8 +32,9 @@ from ._words import (
 
 # The first vectors are found with at most this many rows.
 _ROWS_TO_START_FROM = 10_000
-# Single bits start from this many iterations of iterative quantization, which takes 50 on
-# its own. More lower the error after all alternations by 0.3 % and find no more neighbors.
+# Single bits start from this many iterations of iterative quantization. With 50, which
+# ITQHasher takes, the error after all alternations is 0.3 % lower, and the codes find no
+# more neighbors.
 _ITQ_ITERATIONS = 20
 # Steps of Lloyd's algorithm for each starting codebook. With three steps a fit takes a
 # twentieth longer, and its codes find no more neighbors.
