@@ -4,7 +4,7 @@ import pickle
 import sys
 import warnings
 from functools import partial
-from itertools import count
+from itertools import count, product
 from threading import Barrier, Event, Thread
 from time import sleep
 
@@ -27,7 +27,7 @@ from sklearn_talr.hashing import AdditiveHasher
 from sklearn_talr.hashing.training import _fit, _loop, _monitor
 from sklearn_talr.losses import HashNetLoss, OrthoHashLoss
 
-N_POINTS = 30
+N_POINTS = 20
 RNG = np.random.default_rng(0)
 X, OTHER_X = RNG.standard_normal((2, 40, 5))
 Y, OTHER_Y = np.arange(40) % 3, np.arange(40) // 2 % 3
@@ -232,21 +232,22 @@ def outcome(call):
     return told, [str(warning.message) for warning in caught]
 
 
-@pytest.mark.parametrize("options", [{}, {"assume_finite": True}])
-@pytest.mark.parametrize("names", [None, list("abcde"), list("edcba")])
-@pytest.mark.parametrize("dtype", [(np.float32, np.float64), (np.float32,), "numeric"])
-@pytest.mark.parametrize("name", SEEN)
-def test_features_seen_are_checked_as_by_scikit_learn(name, dtype, names, options):
+@pytest.mark.parametrize("features", SEEN.values(), ids=SEEN)
+def test_features_seen_are_checked_as_by_scikit_learn(features):
     """Also where nothing is looked up, because nothing can be wrong."""
-
-    fitted = BaseEstimator()
-    fitted.n_features_in_ = 5
-    if names is not None:
-        fitted.feature_names_in_ = np.array(names, dtype=object)
-    with config_context(**options):
-        how = {"dtype": dtype, "reset": False}
-        expected = outcome(lambda: validate_data(fitted, SEEN[name], **how))
-        assert outcome(lambda: validate_seen(fitted, SEEN[name], dtype=dtype)) == expected
+    names_seen = [None, list("abcde"), list("edcba")]
+    dtypes = [(np.float32, np.float64), (np.float32,), "numeric"]
+    for names, dtype, assume_finite in product(names_seen, dtypes, (False, True)):
+        fitted = BaseEstimator()
+        fitted.n_features_in_ = 5
+        if names is not None:
+            fitted.feature_names_in_ = np.array(names, dtype=object)
+        with config_context(assume_finite=assume_finite):
+            expected = outcome(
+                partial(validate_data, fitted, features, dtype=dtype, reset=False)
+            )
+            actual = outcome(partial(validate_seen, fitted, features, dtype=dtype))
+        assert actual == expected, (names, dtype, assume_finite)
 
 
 @pytest.mark.parametrize(

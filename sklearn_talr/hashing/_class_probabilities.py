@@ -552,8 +552,8 @@ def _default(estimator):
 def _refuse_unlabeled(y):
     if has_unlabeled(np.asarray(as_numpy(y, "y"))):
         raise ValueError(
-            "y has labels of -1 among others, by which scikit-learn marks samples without "
-            "a label, and a classifier would learn that they are alike. Leave them out: "
+            "y has labels of -1 among others. In scikit-learn -1 marks samples without a "
+            "label, and a classifier would learn that they are alike. Leave them out: "
             "X[y != -1] and y[y != -1]. If -1 is a class, number the classes from 0: "
             "np.unique(y, return_inverse=True)[1]."
         )

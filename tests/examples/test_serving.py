@@ -41,6 +41,8 @@ sys.meta_path.insert(0, Absent())
 X = np.random.default_rng(0).normal(size=(N_ITEMS + 100, N_FEATURES)).astype(np.float32)
 
 
+# Two workers import all that an image has and load all loops: half a minute.
+starts_workers = pytest.mark.slow
 PORT = re.compile(r"running on http://[\d.]+:(\d+)")
 KEYS = ["year", "", "a.b", 'say "é"', "\\", "'; DROP TABLE items; --"]
 VALUES = [2024, 2023.5, 2025.0, -1, "2024", "boat", "Boot 🚣", "", True, None, [2024], {}]
@@ -171,6 +173,7 @@ def service(start):
     return start(n_workers=2)
 
 
+@starts_workers
 def test_ids_and_metadata_of_the_nearest_are_found(service):
     index = HashedNeighbors.load(service.folder / "index-1")
     distances, places = index.kneighbors(X[:3], 5)
@@ -200,6 +203,7 @@ def passes(metadata, wanted):
     return True
 
 
+@starts_workers
 def test_filters_find_the_nearest_of_the_items_that_pass(service):
     index = HashedNeighbors.load(service.folder / "index-1")
     distances, ids = index.kneighbors(X[:3], N_ITEMS)
@@ -251,6 +255,7 @@ BAD = [
 ]
 
 
+@starts_workers
 def test_bad_input_is_refused_with_a_reason(service):
     for path, body, expected, reason in BAD:
         status, answer = service.ask("POST", path, body)
@@ -264,6 +269,7 @@ IDS = ["a b", " ", "é 🚣", "\n", "x" * 200, "'; DROP TABLE items; --"]
 IDS += ["a/b", "/", "//a//", "..", ".", "../x", "%", "%2F", "?a=b&c#d", '"', "\\"]
 
 
+@starts_workers
 def test_whatever_id_was_added_is_found_and_removed(service):
     n_items = service.ask("GET", "/health")[1]["n_items"]
     body = {"vectors": X[500 : 500 + len(IDS)].tolist(), "ids": IDS}
@@ -279,6 +285,7 @@ def test_whatever_id_was_added_is_found_and_removed(service):
     service.all_workers_have(n_items)
 
 
+@starts_workers
 def test_rows_are_added_while_others_search_and_outlive_a_restart(service, start):
     done = Event()
 

@@ -160,7 +160,7 @@ class Monitor:
         samples = f"the score of {n_samples} {kind} samples"
         before = self._first_score
         codes = self._score.codes(engine)
-        after = self._score.of_codes(codes)
+        after = self._score.evaluate(codes)
         outcome = self._outcome(codes, after, samples)
         if outcome is None:
             return
@@ -179,7 +179,7 @@ class Monitor:
             return f"lowered {samples} from {before:.3f} to"
         if not self._is_doubtful:
             return None
-        score_of_equal_codes = self._score.of_codes(np.zeros((n_samples, 1), np.uint8))
+        score_of_equal_codes = self._score.evaluate(np.zeros((n_samples, 1), np.uint8))
         is_chance = after < score_of_equal_codes + 0.01 * (1 - score_of_equal_codes)
         counts = np.unique(codes, axis=0, return_counts=True)[1]
         if is_chance and 2 * counts.max() >= n_samples:
@@ -313,13 +313,13 @@ class Score:
 
     def __call__(self, engine):
         """Score of the codes that an engine gives the samples."""
-        return self.of_codes(self.codes(engine))
+        return self.evaluate(self.codes(engine))
 
     def codes(self, engine):
         """Codes of the samples, (n_samples, n_bits)."""
         return engine.codes(self._features, self.samples)
 
-    def of_codes(self, codes):
+    def evaluate(self, codes):
         """Score of codes of the samples; equal codes tie all samples."""
         return score_codes(codes, self._level_index, self._tables)
 

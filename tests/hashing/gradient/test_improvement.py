@@ -28,7 +28,7 @@ class Score:
     def codes(self, engine):
         return self.samples[:, None]
 
-    def of_codes(self, codes):
+    def evaluate(self, codes):
         are_equal = len(np.unique(codes)) == 1
         return 0.1 if are_equal else self._after
 
