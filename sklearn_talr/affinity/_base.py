@@ -167,11 +167,11 @@ def check_places(index, affinity, levels, shape):
     if not is_tensor:
         index = np.asarray(index)
     is_real = not index.is_complex() if is_tensor else index.dtype.kind in "biuf"
-    name = f"affinity {affinity.given!r}"
     if tuple(index.shape) != shape or not is_real:
         raise ValueError(
-            f"{name} must give a place in its levels for each pair, an array of integers "
-            f"of shape {shape}, got {index.dtype} of shape {tuple(index.shape)}."
+            f"affinity {affinity.given!r} must give a place in its levels for each pair, "
+            f"an array of integers of shape {shape}, got {index.dtype} of shape "
+            f"{tuple(index.shape)}."
         )
     if np.prod(shape):
         lowest = index.min()
@@ -179,11 +179,11 @@ def check_places(index, affinity, levels, shape):
         # An index of NaN is also refused.
         if not (lowest >= NOT_COUNTED and highest < len(levels)):
             raise ValueError(
-                f"{name} gave places from {lowest} to {highest} in its levels {levels}, "
-                f"which are 0 to {len(levels) - 1}, or {NOT_COUNTED} for pairs that do not "
-                "count. level_index and compare_batch return places, and not affinities; "
-                "levels_ must hold all affinities, and a matrix must not change after it "
-                "was wrapped."
+                f"affinity {affinity.given!r} gave places from {lowest} to {highest} in "
+                f"its levels {levels}, which are 0 to {len(levels) - 1}, or {NOT_COUNTED} "
+                "for pairs that do not count. level_index and compare_batch return places, "
+                "and not affinities; levels_ must hold all affinities, and a matrix must "
+                "not change after it was wrapped."
             )
     return index
 

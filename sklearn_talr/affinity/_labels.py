@@ -145,10 +145,10 @@ class LabelAffinity(_ClassAffinity, savable=True):
             raise ValueError(f"ignored={self.ignored!r} is not of the type of labels in y.")
         if self.ignored != -1 and has_unlabeled(y):
             raise ValueError(
-                "y has labels of -1 among others, by which scikit-learn marks samples "
-                "without a label. Leave these out: X[y != -1] and y[y != -1], or let them "
-                "not count: affinity=LabelAffinity(ignored=-1). If -1 is a class, number "
-                "the classes from 0: np.unique(y, return_inverse=True)[1]."
+                "y has labels of -1 among others. In scikit-learn -1 marks samples without "
+                "a label. Leave these out: X[y != -1] and y[y != -1], or let them not count: "
+                "affinity=LabelAffinity(ignored=-1). If -1 is a class, number the classes "
+                "from 0: np.unique(y, return_inverse=True)[1]."
             )
         return y
 
@@ -211,8 +211,15 @@ class LabelAffinity(_ClassAffinity, savable=True):
         affinity : ndarray of shape (n_query, n_database), dtype uint8 or int8
             1 if the labels are equal, 0 if not, and -1 if one of them is `ignored`.
         """
-        y_query = self.check_targets(y_query)
-        y_database = self.check_targets(y_database)
+        return self._compare(self.check_targets(y_query), self.check_targets(y_database))
+
+    def level_index(self, y_query: Any, y_database: Any, levels: Array) -> Array:
+        """Compare checked labels: 0 and 1 are places, too."""
+        if not self._levels_are_sure:
+            return super().level_index(y_query, y_database, levels)
+        return self._compare(y_query, y_database)
+
+    def _compare(self, y_query, y_database):
         _refuse_unlike_sides(y_query, y_database)
         affinity = (y_query[:, None] == y_database).astype(np.uint8)
         if self.ignored is not None:

@@ -182,6 +182,7 @@ def deadly(array, folder):
     return array.map_blocks(compute, dtype=array.dtype, meta=np.zeros((0, 0), array.dtype))
 
 
+@pytest.mark.slow  # test_backends.py has a short one of Ray
 def test_ray_and_its_workers_that_die(tmp_path):
     pytest.importorskip("pyarrow")  # ray.util.dask needs it
     pytest.importorskip("ray")
