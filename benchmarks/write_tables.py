@@ -444,8 +444,23 @@ def copies():
         "cifar10": "CIFAR-10, components",
         "text": "text, MiniLM",
     }
+    methods = (
+        "floats, raw",
+        "floats, prepared",
+        "floats, whitening",
+        "LSH, prepared",
+        "ITQ, raw",
+        "ITQ, prepared",
+        "AdditiveHasher, raw",
+        "AdditiveHasher, prepared",
+        "TALRHasher, raw",
+        "TALRHasher, prepared",
+        "TALRHasher of pairs",
+        "whitening, ITQ",
+        "whitening, AdditiveHasher",
+    )
     rows = read(RESULTS / "copies.csv")
-    lines = [(m, {"method": m}) for m in dict.fromkeys(row["method"] for row in rows)]
+    lines = [(method, {"method": method}) for method in methods]
     columns = [(title, {"data": name}) for name, title in sets.items()]
     return pivot(rows, "first", lines, columns, "original found first")
 
