@@ -146,9 +146,9 @@ class LabelAffinity(_ClassAffinity, savable=True):
         if self.ignored != -1 and has_unlabeled(y):
             raise ValueError(
                 "y has labels of -1 among others. In scikit-learn -1 marks samples without "
-                "a label. Leave these out: X[y != -1] and y[y != -1], or let them not count: "
-                "affinity=LabelAffinity(ignored=-1). If -1 is a class, number the classes "
-                "from 0: np.unique(y, return_inverse=True)[1]."
+                "a label. Leave these out: X[y != -1] and y[y != -1], or let them not "
+                "count: affinity=LabelAffinity(ignored=-1). If -1 is a class, number the "
+                "classes from 0: np.unique(y, return_inverse=True)[1]."
             )
         return y
 

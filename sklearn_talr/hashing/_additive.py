@@ -198,10 +198,13 @@ class AdditiveHasher(BaseHasher):
     - It takes axes if 8 bits per axis are fewer than `n_bits`.
     - It tries no codebooks if 8 does not divide `n_bits`, for more than 256 bits, for fewer
       than 1 000 rows, or for fewer than 8 rows per bit.
-    - It takes axes, without a fit of other methods to all rows, if they find as many
-      neighbors among held-out rows as bits do, and their error is less than 0.9 times the
-      error of bits; or less than 0.6 times, for up to 128 bits, if codebooks could be
-      tried. If axes find fewer neighbors than bits, they are not considered further.
+    - It takes axes, without a fit of other methods to all rows, if they find more neighbors
+      among held-out rows than bits do. This rule needs 3 000 rows and, if codebooks could
+      be tried, more than 128 bits. It does not hold for an index of the training rows.
+    - It also takes axes at once if they find as many neighbors as bits do, and their error
+      is less than 0.9 times the error of bits; or less than 0.6 times, for up to 128 bits,
+      if codebooks could be tried. If axes find fewer neighbors than bits, they are not
+      considered further.
     - Otherwise it takes the method with the smallest error. Under other metrics than
       ``"cosine"`` codebooks must have an error that is 5 % smaller. In an index of the
       training rows, such as :class:`~sklearn_talr.neighbors.HashedNeighbors`, their error

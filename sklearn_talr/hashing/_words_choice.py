@@ -28,11 +28,12 @@ _ROWS_TO_COMPARE = 5_000
 _LEAST_ROWS_OF_TRIALS = 50
 _ROWS_OF_TRIALS = 3_000
 _SHARE_HELD_OUT_OF_TRIALS = 0.2
-# Axes must find as many neighbors as bits; this share of the held-out rows are neighbors.
+# Axes that find fewer neighbors than bits are not considered. In long codes axes that find
+# more are kept at once. This share of the held-out rows are neighbors.
 _SHARE_OF_NEIGHBORS = 0.01
-# Axes are kept at once if their error, as a fraction of the error of single bits, is below
-# this one. Codebooks of 31 words have 0.94 to 1.06 of the error of single bits, and take
-# half a minute. Codebooks of 5 to 15 words have 0.66 to 0.87 of it, and take seconds.
+# Otherwise axes are kept at once if their error, as a fraction of the error of single bits,
+# is below this one. Codebooks of 31 words have 0.94 to 1.06 of the error of single bits, and
+# take half a minute. Codebooks of 5 to 15 words have 0.66 to 0.87 of it, and take seconds.
 _CLEAR_LEAD = 0.9
 _CLEAR_LEAD_IN_SHORT_CODES = 0.6
 _MOST_BITS_OF_SHORT_CODES = 128
@@ -88,11 +89,18 @@ def methods_to_fit(frame, rows, settings, rng, *, are_items):
     bits_recall = bits.recall_of_directions(held_out, n_neighbors)
     if axes_recall < bits_recall:
         return methods
+    is_short = can_have_codebooks and n_bits <= _MOST_BITS_OF_SHORT_CODES
+    # On all sets on which axes found more neighbors than bits, they found more than long
+    # codebooks, except codebooks that were fitted to the items. Recall of a trial of few
+    # rows is decided by chance.
+    is_sure = len(rows) >= _ROWS_OF_TRIALS and not are_items
+    if axes_recall > bits_recall and is_sure and not is_short:
+        return ["axes"]
     axes_error = axes.error_of(held_out)
     bits_error = bits.error_of(held_out)
     lead = _CLEAR_LEAD
     if can_have_codebooks:
-        if n_bits <= _MOST_BITS_OF_SHORT_CODES:
+        if is_short:
             lead = _CLEAR_LEAD_IN_SHORT_CODES
         lead /= max(1, _handicap("codebooks", frame.metric, are_items=are_items))
     if axes_error < lead * bits_error:

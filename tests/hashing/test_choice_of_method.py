@@ -74,6 +74,18 @@ def test_axes_that_find_fewer_neighbors_are_not_kept_for_less_error(monkeypatch)
     assert methods_of(X, 40) == ["codebooks", "bits", "axes"]
 
 
+def test_in_long_codes_axes_that_find_more_neighbors_are_fitted_alone():
+    """Whatever their error is; codebooks that are fitted to the items may find more."""
+    scales = np.exp(-np.arange(96) / 64)
+    X = rows_of(3_000, 96) * scales
+    assert methods_of(X, 248) == ["axes"]
+    assert methods_of(X, 248, are_items=True) == ["codebooks", "bits", "axes"]
+    # Recall of few rows is decided by chance
+    assert methods_of(X[:2_999], 248) == ["codebooks", "bits", "axes"]
+    # Short codebooks are fitted in seconds, and are often better than both
+    assert methods_of(X, 120) != ["axes"]
+
+
 def test_recall_of_directions_is_that_of_the_definition():
     X = rows_of(60, 5)
     hasher = AdditiveHasher(8, method="bits", metric="euclidean", random_state=0).fit(X)
