@@ -32,8 +32,9 @@ _SHARE_HELD_OUT_OF_TRIALS = 0.2
 # more are kept at once. This share of the held-out rows are neighbors.
 _SHARE_OF_NEIGHBORS = 0.01
 # Otherwise axes are kept at once if their error, as a fraction of the error of single bits,
-# is below this one. Codebooks of 31 words have 0.94 to 1.06 of the error of single bits, and
-# take half a minute. Codebooks of 5 to 15 words have 0.66 to 0.87 of it, and take seconds.
+# is below this one. Codebooks of 31 words have 0.94 to 1.06 of the error of single bits,
+# and take half a minute. Codebooks of 5 to 15 words have 0.66 to 0.87 of it, and take
+# seconds.
 _CLEAR_LEAD = 0.9
 _CLEAR_LEAD_IN_SHORT_CODES = 0.6
 _MOST_BITS_OF_SHORT_CODES = 128
