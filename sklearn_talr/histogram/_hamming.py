@@ -433,15 +433,16 @@ class PairCounter:
         """Counts of a slice of the queries, shape (n_rows, n_levels, n_bits + 1)."""
         from .._loops._counts import ItemRuns, count_levels, take_away_runs
 
-        queries = self.query_words[rows]
+        queries = fixed(self.query_words[rows])
         counts = np.zeros((len(queries), len(self.levels), self.n_bits + 1), dtype=np.int64)
         for block in self.blocks:
             level_index = self._level_index(rows, block)
+            words = fixed(block.words)
             count_levels(
-                queries, block.words, block.class_starts, level_index, block.weights, counts
+                queries, words, block.class_starts, level_index, block.weights, counts
             )
             for runs in block.excluded:
-                items = ItemRuns(runs.words, runs.starts, runs.classes)
+                items = ItemRuns(fixed(runs.words), runs.starts, runs.classes)
                 take_away_runs(
                     queries, level_index, items, runs.first[rows], runs.end[rows], counts
                 )
@@ -451,7 +452,8 @@ class PairCounter:
         """Place of the level of each query and class, shape (n_rows, n_classes)."""
         with config_context(assume_finite=True):
             index = places_of(self.affinity, self.y_query[rows], block.targets, self.levels)
-        return index.astype(np.int16 if len(self.levels) < 2**15 else np.int32)
+        place_type = np.int16 if len(self.levels) < 2**15 else np.int32
+        return index.astype(place_type, order="C")
 
 
 def weighted_histograms(weights, packed, affinity, y_query, y_database, *, n_jobs=None):
