@@ -187,8 +187,8 @@ PLAN = [
     (["text"], ["inner_product"], [8, 16, 32, 64, 128, 192], [0], AXES),
     (["text"], ["inner_product"], [32, 64, 128, 192], [0], RABITQ),
     ([*FILES, "recommender"], ["inner_product", "euclidean"], [16, 32], [0], WORDS),
-    (["raw scenes"], ["cosine"], [8], [0, 1, 2], WORDS[:2]),
-    (["raw scenes"], ["cosine"], [16], [0], WORDS[:2]),
+    (["raw scenes"], ["cosine"], [8, 16], [0, 1, 2], WORDS[:2]),
+    (["raw scenes"], ["cosine"], [32], [0], WORDS[:2]),
 ]
 OF_FEW_DIMS = [
     (FEW_DIMS, ["cosine"]),

@@ -575,23 +575,29 @@ class BaseAffinity:
 
     def _check_values(self, values, shape):
         """Return the values of an affinity as an array, or raise ValueError."""
-        expected = (
-            f"affinity {self.given!r} must return an array of numbers of shape (n_query, "
-            f"n_database), here {shape}, got"
-        )
         if sp.issparse(values):
-            raise ValueError(
-                f"{expected} a sparse matrix. Return its toarray(), or pass one matrix of "
-                "all samples as y=PrecomputedAffinity(matrix)."
+            raise self._error_of_values(
+                shape,
+                "a sparse matrix. Return its toarray(), or pass one matrix of all samples "
+                "as y=PrecomputedAffinity(matrix)",
             )
         if np.ma.is_masked(values):
-            raise ValueError(f"{expected} masked entries. Return -1 for ignored pairs.")
+            raise self._error_of_values(
+                shape, "masked entries. Return -1 for ignored pairs"
+            )
         values = np.asarray(values)
         if values.shape != shape:
-            raise ValueError(f"{expected} shape {values.shape}.")
+            raise self._error_of_values(shape, f"shape {values.shape}")
         if values.dtype.kind not in "biuf":
-            raise ValueError(f"{expected} {values.dtype}.")
+            raise self._error_of_values(shape, str(values.dtype))
         return values
+
+    def _error_of_values(self, shape, actual):
+        """Error of an affinity that returns anything but an array of these numbers."""
+        return ValueError(
+            f"affinity {self.given!r} must return an array of numbers of shape (n_query, "
+            f"n_database), here {shape}, got {actual}."
+        )
 
     def level_blocks(
         self, y_query: Any, y_database: Any, levels: Array, block_size: int
