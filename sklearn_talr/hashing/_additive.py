@@ -199,8 +199,9 @@ class AdditiveHasher(BaseHasher):
     - It tries no codebooks if 8 does not divide `n_bits`, for more than 256 bits, for fewer
       than 1 000 rows, or for fewer than 8 rows per bit.
     - It takes axes, without a fit of other methods to all rows, if they find more neighbors
-      among held-out rows than bits do. This rule needs 3 000 rows and, if codebooks could
-      be tried, more than 128 bits. It does not hold for an index of the training rows.
+      among held-out rows than bits do, and their error is at most 5 % larger. This rule
+      needs 3 000 rows and, if codebooks could be tried, more than 128 bits. It does not
+      hold for an index of the training rows.
     - It also takes axes at once if they find as many neighbors as bits do, and their error
       is less than 0.9 times the error of bits; or less than 0.6 times, for up to 128 bits,
       if codebooks could be tried. If axes find fewer neighbors than bits, they are not

@@ -75,7 +75,7 @@ def test_axes_that_find_fewer_neighbors_are_not_kept_for_less_error(monkeypatch)
 
 
 def test_in_long_codes_axes_that_find_more_neighbors_are_fitted_alone():
-    """Whatever their error is; codebooks that are fitted to the items may find more."""
+    """Codebooks that are fitted to the items may find more than both."""
     scales = np.exp(-np.arange(96) / 64)
     X = rows_of(3_000, 96) * scales
     assert methods_of(X, 248) == ["axes"]
