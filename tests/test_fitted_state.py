@@ -27,7 +27,7 @@ from sklearn_talr.hashing import AdditiveHasher
 from sklearn_talr.hashing.training import _fit, _loop, _monitor
 from sklearn_talr.losses import HashNetLoss, OrthoHashLoss
 
-N_POINTS = 20
+N_POINTS = 30
 RNG = np.random.default_rng(0)
 X, OTHER_X = RNG.standard_normal((2, 40, 5))
 Y, OTHER_Y = np.arange(40) % 3, np.arange(40) // 2 % 3

@@ -213,12 +213,6 @@ class LabelAffinity(_ClassAffinity, savable=True):
         """
         return self._compare(self.check_targets(y_query), self.check_targets(y_database))
 
-    def level_index(self, y_query: Any, y_database: Any, levels: Array) -> Array:
-        """Compare checked labels: 0 and 1 are places, too."""
-        if not self._levels_are_sure:
-            return super().level_index(y_query, y_database, levels)
-        return self._compare(y_query, y_database)
-
     def _compare(self, y_query, y_database):
         _refuse_unlike_sides(y_query, y_database)
         affinity = (y_query[:, None] == y_database).astype(np.uint8)
@@ -403,8 +397,9 @@ class SharedLabelAffinity(_ClassAffinity, savable=True):
         affinity : ndarray of shape (n_query, n_database), dtype int32
             Number of shared labels, or 0/1 if `binary`.
         """
-        y_query = self.check_targets(y_query)
-        y_database = self.check_targets(y_database)
+        return self._compare(self.check_targets(y_query), self.check_targets(y_database))
+
+    def _compare(self, y_query, y_database):
         if y_query.shape[1] != y_database.shape[1]:
             raise ValueError(
                 f"y_query has {y_query.shape[1]} labels and y_database "

@@ -48,7 +48,7 @@ _ERROR_OF_ITEMS = 1.35
 
 
 def methods_to_fit(frame, rows, settings, rng, *, are_items):
-    """Methods that may have the smallest error, according to a trial of axes and bits.
+    """Methods that are worth a fit to all rows, according to a trial of axes and bits.
 
     The trial takes a second or two. If axes are clearly better, no other method is fitted.
 
@@ -95,16 +95,14 @@ def methods_to_fit(frame, rows, settings, rng, *, are_items):
     bits_error = bits.error_of(held_out)
     is_close = axes_error < _CLEAR_LAG * bits_error
     is_short = can_have_codebooks and n_bits <= _MOST_BITS_OF_SHORT_CODES
-    # Where axes found more neighbors than bits, they also found more than long codebooks,
-    # except codebooks that were fitted to the items. Recall of a trial of few rows is
-    # decided by chance.
-    is_sure = len(rows) >= _ROWS_OF_TRIALS and not are_items
-    if axes_recall > bits_recall and is_close and is_sure and not is_short:
+    # On all sets on which axes found more neighbors than bits, and had no much larger
+    # error, they also found more than long codebooks, except codebooks that were fitted to
+    # the items. In a trial of few rows recall is decided by chance.
+    recall_decides = len(rows) >= _ROWS_OF_TRIALS and not is_short and not are_items
+    if recall_decides and axes_recall > bits_recall and is_close:
         return ["axes"]
-    lead = _CLEAR_LEAD
+    lead = _CLEAR_LEAD_IN_SHORT_CODES if is_short else _CLEAR_LEAD
     if can_have_codebooks:
-        if is_short:
-            lead = _CLEAR_LEAD_IN_SHORT_CODES
         lead /= max(1, _handicap("codebooks", frame.metric, are_items=are_items))
     if axes_error < lead * bits_error:
         return ["axes"]

@@ -163,7 +163,7 @@ def fit_codes(method, frame, rows, settings, rng, progress):
     Parameters
     ----------
     method : {"axes", "bits", "codebooks"}
-        What finds the vectors of words.
+        Method that finds the vectors of words.
 
     frame : Centering or TangentProjection
         How features became the rows.
@@ -233,26 +233,25 @@ def choose_frame(X, metric, n_bits):
     n_held = min(_MOST_HELD_OUT, len(some_rows) // 2)
     held_out = some_rows[:n_held]
     fitted_rows = some_rows[n_held:]
-    n_neighbors = round(_SHARE_OF_NEIGHBORS * n_held)
-    settings = CodeSettings(n_bits, _ALPHA_OF_BITS, ITERATIONS_OF_TRIALS, n_jobs=None)
-    recalls = []
-    for candidate in (frame, tangent_frame):
-        model = fit_codes(
-            "bits",
-            candidate,
-            candidate.split(fitted_rows)[0],
-            settings,
-            # The trial has its own generator, so it does not change what the fit draws.
-            np.random.RandomState(0),
-            Progress(),
-        )
-        if isinstance(candidate, TangentProjection):
-            model.set_heights(fitted_rows)
-        recalls.append(model.recall(held_out, n_neighbors))
-    directions_recall, tangents_recall = recalls
+    directions_recall = _recall_in_frame(frame, n_bits, fitted_rows, held_out=held_out)
+    tangents_recall = _recall_in_frame(
+        tangent_frame, n_bits, fitted_rows, held_out=held_out
+    )
     if tangents_recall > directions_recall + _LEAST_GAIN_OF_TANGENTS:
         return tangent_frame
     return frame
+
+
+def _recall_in_frame(frame, n_bits, fitted_rows, *, held_out):
+    """Recall among held-out rows of single bits that are fitted in a frame."""
+    settings = CodeSettings(n_bits, _ALPHA_OF_BITS, ITERATIONS_OF_TRIALS, n_jobs=None)
+    rows, _ = frame.split(fitted_rows)
+    # The trial has its own generator, so it does not change what the fit draws.
+    rng = np.random.RandomState(0)
+    model = fit_codes("bits", frame, rows, settings, rng, Progress())
+    if isinstance(frame, TangentProjection):
+        model.set_heights(fitted_rows)
+    return model.recall(held_out, round(_SHARE_OF_NEIGHBORS * len(held_out)))
 
 
 def _n_height_bits(frame, method):

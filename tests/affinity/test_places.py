@@ -7,7 +7,12 @@ from numpy.testing import assert_array_equal
 from sklearn.base import BaseEstimator
 
 from sklearn_talr import TALRHasher
-from sklearn_talr.affinity import BaseAffinity, LabelAffinity, PrecomputedAffinity
+from sklearn_talr.affinity import (
+    BaseAffinity,
+    LabelAffinity,
+    PrecomputedAffinity,
+    SharedLabelAffinity,
+)
 from sklearn_talr.baselines import BREHasher
 from sklearn_talr.hashing import CrossViewHasher
 from sklearn_talr.histogram import hamming_histogram
@@ -221,3 +226,34 @@ def test_levels_that_do_not_ascend_from_zero(levels):
         hamming_histogram(CODES, CODES, equal, Y, Y)
     with pytest.raises(ValueError, match=r"levels_ must ascend from 0"):
         fit(equal)
+
+
+@pytest.mark.parametrize(
+    ("affinity", "targets"),
+    [(LabelAffinity(), Y), (SharedLabelAffinity(), np.eye(3, dtype=int)[Y])],
+    ids=["labels", "shared labels"],
+)
+def test_targets_that_were_checked_are_not_checked_again(affinity, targets, monkeypatch):
+    affinity = affinity.fit_clone(targets)
+    levels = affinity.levels_between(targets, targets)
+    expected = affinity(targets[:9], targets)
+
+    def refuse(self, y):
+        raise AssertionError("checked again")
+
+    monkeypatch.setattr(type(affinity), "check_targets", refuse)
+    assert_array_equal(affinity.level_index(targets[:9], targets, levels), expected)
+
+
+class Unprintable(OwnAffinity):
+    def __repr__(self):
+        raise AssertionError("printed without an error")
+
+
+def test_an_affinity_is_printed_in_errors_only():
+    hasher = TALRHasher(8, affinity=Unprintable(), max_iter=2, random_state=0)
+    assert hasher.fit(X, Y).n_iter_ == 2
+    assert_array_equal(
+        hamming_histogram(CODES, CODES, Unprintable(), Y, Y).counts,
+        hamming_histogram(CODES, CODES, OwnAffinity(), Y, Y).counts,
+    )

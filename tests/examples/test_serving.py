@@ -43,6 +43,7 @@ X = np.random.default_rng(0).normal(size=(N_ITEMS + 100, N_FEATURES)).astype(np.
 
 # Two workers import all that an image has and load all loops: half a minute.
 starts_workers = pytest.mark.slow
+
 PORT = re.compile(r"running on http://[\d.]+:(\d+)")
 KEYS = ["year", "", "a.b", 'say "é"', "\\", "'; DROP TABLE items; --"]
 VALUES = [2024, 2023.5, 2025.0, -1, "2024", "boat", "Boot 🚣", "", True, None, [2024], {}]

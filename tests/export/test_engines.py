@@ -75,7 +75,7 @@ def test_faiss_makes_the_index_it_is_told_to(description):
     assert index.ntotal == neighbors.n_items_
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(60))
 def test_faiss_finds_as_many_as_are_asked_for(seed):
     """Also the opposite of a query, whose score is the lowest, and without any weight."""
     faiss = pytest.importorskip("faiss")
