@@ -306,3 +306,19 @@ def test_codes_with_factors_are_refused():
     meant = [PackedCodes(each.data, each.n_bits, each.bitorder) for each in (terms, bits)]
     counted = hamming_histogram(*meant, "auto", [0, 1], [0, 1])
     assert_array_equal(counted.counts, [[[0, 1, 0], [1, 0, 0]]] * 2)
+
+
+def test_read_only_codes_are_counted_by_the_same_compiled_loop():
+    from sklearn_talr._loops._counts import count_levels
+
+    data = np.random.default_rng(0).integers(256, size=(40, 1), dtype=np.uint8)
+    y = np.arange(40) % 3
+    expected = hamming_histogram(PackedCodes(data, 8), PackedCodes(data, 8), "auto", y, y)
+    n_forms = len(count_levels.signatures)
+    data = data.copy()
+    data.flags.writeable = False
+    codes = PackedCodes(data, 8)
+    assert_array_equal(
+        hamming_histogram(codes, codes, "auto", y, y).counts, expected.counts
+    )
+    assert len(count_levels.signatures) == n_forms
